@@ -199,7 +199,6 @@ fn a_command_line_without_a_location_is_a_usage_error() {
 }
 
 #[test]
-#[cfg(target_arch = "x86_64")]
 fn an_instruction_that_faults_counts_by_a_jump_as_by_a_trap() {
     let program = build("faults.c", &[]);
     for method in ["jump", "trap"] {

@@ -108,7 +108,7 @@ fn why_there_is_no_jump_is_told() {
     for (args, reason) in [
         (["--arch", "x86_64", "554889e5"], "the code ends too soon"),
         (["--arch", "x86_64", "0f059090909090"], "the instruction at 0x400000 enters the kernel"),
-        (["--arch", "i386", "5589e531c0c3"], "only programs of 64-bit x86 can have jumps"),
+        (["--arch", "i386", "5589e531c0c3"], "only programs of 64 bits can have jumps"),
     ] {
         let answer = &explain(&args)[0];
         assert_eq!(

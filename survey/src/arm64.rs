@@ -2,6 +2,7 @@
 
 use insn::arm64::{Insn, LEN, decode};
 use stepping::arm64::{Plan, plan_in};
+use ubp::{Address, JumpSurvey};
 
 use crate::survey::Survey;
 use crate::way::{Way, slot_address};
@@ -42,14 +43,26 @@ fn look_at(start: u64, bytes: &[u8], survey: &mut Survey) {
 /// How a thread passes a breakpoint on the instruction at `pc`. `bytes_at` reads the code, whose neighbours decide whether the instruction
 /// belongs to an exclusive sequence.
 pub(crate) fn way_at<'a>(pc: u64, bytes_at: impl Fn(u64) -> Option<&'a [u8]>) -> Option<Way> {
+    let (code, index) = around(pc, bytes_at)?;
+    let insn = decode(*code.get(index)?).ok()?;
+    Some(way(&insn, pc, &code, index))
+}
+
+/// Why there is no jump at `pc`; `bytes_at` reads the code.
+pub(crate) fn no_jump_at<'a>(pc: u64, bytes_at: impl Fn(u64) -> Option<&'a [u8]>) -> Option<String> {
+    let (code, index) = around(pc, bytes_at).unwrap_or_default();
+    JumpSurvey::no_jump_on_arm64(Address(pc), &code, index).map(|reason| reason.to_string())
+}
+
+/// The words around `pc`, and the index of its own.
+fn around<'a>(pc: u64, bytes_at: impl Fn(u64) -> Option<&'a [u8]>) -> Option<(Vec<u32>, usize)> {
     /// The neighbours on each side that are looked at, in words.
     const NEAR: u64 = 64;
     let start = (0..=NEAR).rev().map(|words| pc.wrapping_sub(words * LEN as u64)).find(|at| bytes_at(*at).is_some())?;
     let index = usize::try_from(pc.wrapping_sub(start)).ok()? / LEN;
     let bytes = bytes_at(start)?;
-    let code: Vec<u32> = words(bytes.get(..(index + NEAR as usize) * LEN).unwrap_or(bytes)).collect();
-    let insn = decode(*code.get(index)?).ok()?;
-    Some(way(&insn, pc, &code, index))
+    let code = words(bytes.get(..(index + NEAR as usize) * LEN).unwrap_or(bytes)).collect();
+    Some((code, index))
 }
 
 fn way(insn: &Insn, pc: u64, code: &[u32], index: usize) -> Way {

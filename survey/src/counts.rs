@@ -19,7 +19,7 @@ pub struct Counts {
     pub stepped: u64,
     /// Those that can have no breakpoint.
     pub refused: u64,
-    /// Those at which a jump can be set, over ptrace in 64-bit x86 programs.
+    /// Those at which a jump can be set, over ptrace in 64-bit x86 programs. Code of arm64 is not looked at.
     pub jumps: u64,
     /// Those of them that begin a range of code.
     pub jumps_at_starts: u64,

@@ -3,7 +3,6 @@
 use std::fmt::Display;
 
 use stepping::Exit;
-use ubp::NoJump;
 use ubp_symbols::Image;
 use ubp_symbols::code::Mode;
 
@@ -62,7 +61,7 @@ pub fn way_at(image: &Image, mode: Mode, address: u64) -> Option<Way> {
 pub fn no_jump_at(image: &Image, mode: Mode, address: u64) -> Option<String> {
     match mode {
         Mode::X86(mode) => x86::no_jump_at(image.bytes_at(address).unwrap_or_default(), address, mode),
-        Mode::Arm64 => Some(NoJump::Architecture.to_string()),
+        Mode::Arm64 => arm64::no_jump_at(address, |at| image.bytes_at(at)),
     }
 }
 

@@ -58,11 +58,12 @@
 //! # Jumps
 //!
 //! A breakpoint that only counts can be a jump ([`Spec::patch`]): a hit costs some nanoseconds, because no thread enters the kernel. This works
-//! over ptrace in programs of 64-bit x86. It does not matter whether the program branches into the bytes that a jump replaces
-//! (`ntrace-trampoline` says how), but each such branch costs a trap, so that [`Patch::Auto`] looks for branches there.
+//! over ptrace in programs of 64-bit x86 and of arm64, where the code of a jump only counts. On x86 it does not matter whether the program branches
+//! into the bytes that a jump replaces (`ntrace-trampoline` says how), but each such branch costs a trap, so that [`Patch::Auto`] looks for branches
+//! there. On arm64 a jump replaces one instruction.
 //! [`Breakpoint::no_jump`] tells why a site has no jump ([`NoJump`]).
 //!
-//! - One jump serves the sites of a basic block, if each instruction from its own on has one. A thread that branches into the block traps once.
+//! - On x86 one jump serves the sites of a basic block, if each instruction from its own on has one. A thread that branches into the block traps once.
 //! - While jumps come or go, all threads of the memory are stopped. [`Session::insert`] and [`Session::write_memory`] fail with
 //!   [`Error::Uninterruptible`] if a jump has to go and a thread cannot be stopped within a second; a removed breakpoint's jump stays then, and
 //!   counts for nobody.

@@ -12,7 +12,7 @@ pub enum Patch {
     /// is not a jump.
     Auto,
     /// A jump to code that counts the arrival, and tests the condition, in some nanoseconds. A thread traps only if the condition holds, or reads
-    /// inaccessible memory; the tracer then tests it once more. The breakpoint is refused where there can be none.
+    /// inaccessible memory; the tracer then tests it once more. On arm64 the code only counts. The breakpoint is refused where there can be none.
     Jump,
     /// A breakpoint instruction: each hit enters the kernel, and the tracer handles it.
     #[default]
@@ -27,8 +27,10 @@ pub enum NoJump {
     Asked,
     /// The session's mechanism has no jumps.
     Mechanism,
-    /// The program is not one of 64-bit x86.
+    /// The program is one of 32-bit x86.
     Architecture,
+    /// On arm64 the code of a jump only counts. The breakpoint, or another one at its site, has a condition or records hits.
+    OnlyCounts,
     /// The breakpoint, or another one at its site, reports every hit by an event.
     Event,
     /// The conditions of the breakpoints at the site have too many comparisons.
@@ -66,6 +68,8 @@ pub enum NoJump {
     NeedsTracer(Address),
     /// There can be no code for the jump to lead to.
     Trampoline(trampoline::x86::Refusal),
+    /// There can be no code for the branch to lead to, on arm64.
+    TrampolineArm64(trampoline::arm64::Refusal),
     /// No free memory lies where the jump leads, or where its code must lie.
     NoRoom,
     /// The process is under seccomp(2), which may kill it for the system calls that map memory.
@@ -82,7 +86,8 @@ impl fmt::Display for NoJump {
         match self {
             NoJump::Asked => f.write_str("a breakpoint instruction was asked for"),
             NoJump::Mechanism => f.write_str("the back end has no jumps"),
-            NoJump::Architecture => f.write_str("only programs of 64-bit x86 can have jumps"),
+            NoJump::Architecture => f.write_str("only programs of 64 bits can have jumps"),
+            NoJump::OnlyCounts => f.write_str("the code of a jump only counts on arm64"),
             NoJump::Event => f.write_str("every hit is an event"),
             NoJump::Condition => f.write_str("the condition has too many comparisons"),
             NoJump::Arrivals => f.write_str("the condition asks for the number of arrivals"),
@@ -103,6 +108,7 @@ impl fmt::Display for NoJump {
             NoJump::SystemCall(at) => write!(f, "the instruction at {at} enters the kernel"),
             NoJump::NeedsTracer(at) => write!(f, "a copy of the instruction at {at} needs the tracer"),
             NoJump::Trampoline(refusal) => fmt::Display::fmt(refusal, f),
+            NoJump::TrampolineArm64(refusal) => fmt::Display::fmt(refusal, f),
             NoJump::NoRoom => f.write_str("no memory is free where the jump leads"),
             NoJump::Confined => {
                 f.write_str("the process is under seccomp, and CAP_SYS_ADMIN is needed to suspend that")

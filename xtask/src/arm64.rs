@@ -26,6 +26,7 @@ const SYSTEM: &[&str] = &[
     "ubp/tests/breakpoints.rs",
     "ubp/tests/code.rs",
     "ubp/tests/forks.rs",
+    "ubp/tests/jumps/main.rs",
     "ubp/tests/kinds.rs",
     "ubp/tests/modules.rs",
     "ubp/tests/spawn.rs",

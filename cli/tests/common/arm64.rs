@@ -6,7 +6,7 @@ pub(crate) const MARKS: &str = "-mbranch-protection=standard";
 pub(crate) const NARROW: Option<&str> = None;
 /// The name of the stack pointer.
 pub(crate) const STACK: &str = "sp";
-/// Whether a location can be a jump.
-pub(crate) const JUMPS: bool = false;
+/// The location of the second instruction in barred.c.
+pub(crate) const BARRED: &str = "barred+0x4";
 /// The dynamic loader.
 pub(crate) const LOADER: &str = "/lib/ld-linux-aarch64.so.1";

@@ -7,8 +7,8 @@
 //! [`Site::count`] writes a trampoline: it pushes two or three registers, adds one to a counter, takes the registers back, and runs the copy
 //! that `stepping` makes of the instruction. No flag changes.
 //!
-//! The procedure call standard has no red zone. A push that finds no stack faults at a place of the probe ([`Place::own`]) before the count, as
-//! on x86.
+//! The procedure call standard has no red zone, but Go keeps the frame pointer of the caller in the eight bytes below the stack pointer: sixteen stay
+//! as they are. A push that finds no stack faults at a place of the probe ([`Place::own`]) before the count, as on x86.
 
 mod head;
 mod place;
@@ -18,4 +18,4 @@ mod site;
 pub use crate::Progress;
 pub use place::Place;
 pub use refuse::Refusal;
-pub use site::{Site, Trampoline, branch};
+pub use site::{Site, Trampoline, begins_trampoline, branch, branch_target};

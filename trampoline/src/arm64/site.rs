@@ -73,6 +73,33 @@ pub fn branch(pc: u64, to: u64) -> Result<u32, Refusal> {
     Ok(BRANCH | (distance >> 2) as u32 & 0x3ff_ffff)
 }
 
+/// The address to which `word` at `pc` leads, if it is a branch as [`branch`] makes it.
+///
+/// ```
+/// use trampoline::arm64::branch_target;
+///
+/// assert_eq!(branch_target(0x1000, 0x1400_0400), Some(0x2000));
+/// assert_eq!(branch_target(0x1000, 0x9400_0400), None);
+/// ```
+pub fn branch_target(pc: u64, word: u32) -> Option<u64> {
+    // The distance in words, shifted to the top and back.
+    let distance = i64::from((word << 6) as i32 >> 6);
+    (word & 0xfc00_0000 == BRANCH).then(|| pc.wrapping_add_signed(distance.wrapping_mul(4)))
+}
+
+/// Whether a trampoline may begin with these words, which hardly any other code does.
+pub fn begins_trampoline(words: [u32; 2]) -> bool {
+    let begins = |head: &[Step]| {
+        let same = |(step, word): (&Step, u32)| {
+            // The distance of a constant varies.
+            let varies = if step.word == LOAD_COUNTER { 0x00ff_ffe0 } else { 0 };
+            (step.word ^ word) & !varies == 0
+        };
+        head.iter().zip(words).all(same)
+    };
+    begins(&ATOMIC) || begins(&EXCLUSIVE)
+}
+
 impl Site<'_> {
     /// The trampoline at `at`, a multiple of 8, that adds one to the aligned word of eight bytes at `counter`.
     ///
@@ -172,6 +199,11 @@ impl Draft {
 }
 
 impl Trampoline {
+    /// The address of the trampoline.
+    pub fn at(&self) -> u64 {
+        self.at
+    }
+
     /// The words of the trampoline, in the byte order of code: little-endian.
     pub fn words(&self) -> &[u32] {
         self.words.get(..self.len).unwrap_or_default()

@@ -6,7 +6,7 @@ mod run;
 use insn::arm64::Reg;
 use stepping::arm64::Registers;
 use stepping::{Fault, Memory};
-use trampoline::arm64::{Progress, Refusal, Site, branch};
+use trampoline::arm64::{Progress, Refusal, Site, begins_trampoline, branch, branch_target};
 
 const PC: u64 = 0x40_0000;
 const AT: u64 = 0x50_0000;
@@ -25,10 +25,36 @@ fn a_branch_reaches_128_mebibytes() {
 }
 
 #[test]
+fn the_target_of_a_branch_is_where_it_was_made_to_lead() {
+    for to in [PC.wrapping_sub(1 << 27), PC - 4, PC, PC + 4, PC + (1 << 27) - 4] {
+        assert_eq!(branch_target(PC, branch(PC, to).unwrap()), Some(to));
+    }
+    // bl; b.al; br x0
+    for other in [0x9400_0001, 0x5400_002e, 0xd61f_0000] {
+        assert_eq!(branch_target(PC, other), None);
+    }
+}
+
+#[test]
+fn a_trampoline_is_known_by_its_first_words() {
+    for atomics in [true, false] {
+        for at in [AT, AT + 4096] {
+            let trampoline = Site { atomics, ..site(&[ADD]) }.count(COUNTER, at).unwrap();
+            let [first, second, ..] = *trampoline.words() else { panic!() };
+            assert!(begins_trampoline([first, second]));
+            for bit in 0..32 {
+                assert!(!begins_trampoline([first ^ 1 << bit, second]), "{bit}");
+            }
+        }
+    }
+    assert!(!begins_trampoline([0xa9be_47f0, ADD]));
+}
+
+#[test]
 fn a_trampoline_counts_and_runs_the_copy() {
     let trampoline = site(&[ADD]).count(COUNTER, AT).unwrap();
     let words = trampoline.words();
-    assert_eq!(words[..6], [0xa9bf_47f0, words[1], 0xd280_0031, 0xf831_021f, 0xa8c1_47f0, ADD]);
+    assert_eq!(words[..6], [0xa9be_47f0, words[1], 0xd280_0031, 0xf831_021f, 0xa8c2_47f0, ADD]);
     // The load reads the counter's address, which is aligned.
     let literal = 1 + (words[1] >> 5 & 0x7_ffff) as usize;
     assert_eq!(literal % 2, 0);
@@ -90,7 +116,7 @@ impl Memory for Stack {
 
 #[test]
 fn places_give_the_state_at_the_site() {
-    for (atomics, frame, head) in [(true, 16, 5), (false, 32, 9)] {
+    for (atomics, frame, head) in [(true, 32, 5), (false, 48, 9)] {
         let trampoline = Site { atomics, ..site(&[ADD]) }.count(COUNTER, AT).unwrap();
         for index in 0..head {
             let place = trampoline.place(4 * index).unwrap();

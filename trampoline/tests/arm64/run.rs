@@ -24,6 +24,8 @@ const FUNCTIONS: &[(&[u32], usize)] = &[
     (&[0xa9bf_7bfd, 0x9400_0004, 0xa8c1_7bfd, 0xd65f_03c0, 0xd503_201f, 0x8b01_0000, 0xd65f_03c0], 1),
     // ret
     (&[0xd65f_03c0], 0),
+    // stur x0, [sp, #-8]; stur x1, [sp, #-16]; nop; ldp x1, x0, [sp, #-16]; sub x0, x0, x1; ret
+    (&[0xf81f_83e0, 0xf81f_03e1, 0xd503_201f, 0xa97f_03e1, 0xcb01_0000, 0xd65f_03c0], 2),
     // ldr x2, .+8; b .+12; literal; add x0, x0, x2; ret
     (&[0x5800_0042, 0x1400_0003, 0x89ab_cdef, 0x0123_4567, 0x8b02_0000, 0xd65f_03c0], 0),
 ];

@@ -46,7 +46,7 @@ mod layout;
 mod limits;
 mod memory;
 mod pass;
-mod place;
+pub(crate) mod place;
 mod sums;
 mod table;
 
@@ -60,6 +60,4 @@ pub use pass::{
     Passing, Problem, Way, passing, passing_near, passing_whole, prepare, prepare_near, prepare_whole, way,
 };
 pub use place::{Area, Use, places};
-#[cfg(feature = "std")]
-pub(crate) use place::{GROWTH, LOWEST};
 pub use sums::{Shape, Sums};

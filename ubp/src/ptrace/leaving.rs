@@ -1,10 +1,9 @@
 //! How stopped threads leave mirrors and trampolines: nobody sees a thread there.
 
 use trampoline::Progress;
-use trampoline::x86::Place;
 
 use super::arch;
-use super::jumps::Inside;
+use super::jumps::{Inside, Place};
 use super::tracees::Tracees;
 use crate::{Result, Tid};
 
@@ -71,7 +70,7 @@ pub(super) fn leave_counted(tracees: &mut Tracees, tid: Tid) -> Result<Option<Le
     }
     match space.jumps.inside(arch::pc(tid)?) {
         None => Ok(None),
-        Some(Inside::Mirror(site)) => {
+        Some(Inside::Link(site)) => {
             arch::set_pc(tid, site)?;
             Ok(Some(Left { site, pc: site, place: None, done: Done::Nothing }))
         }
@@ -84,6 +83,7 @@ pub(super) fn leave_counted(tracees: &mut Tracees, tid: Tid) -> Result<Option<Le
                 return Ok(None);
             }
             let progress = match (place.progress, ring) {
+                (Progress::During, None) if !arch::is_added(&before) => Progress::Before,
                 (Progress::DuringIfZero, _) if arch::is_zero(&before) => Progress::During,
                 (Progress::DuringIfZero, Some((_, shape))) if shape.numbers_first() => Progress::Numbered,
                 (Progress::DuringIfZero, _) => Progress::Before,

@@ -1,13 +1,28 @@
 //! One address space: its arenas, its sites and their breakpoints. Parent and child of a vfork(2) share one.
 
+mod adding;
+#[cfg(target_arch = "aarch64")]
+#[path = "space/arm64/answers.rs"]
+mod answers;
+#[cfg(target_arch = "x86_64")]
+#[path = "space/x86/answers.rs"]
 mod answers;
 mod chain;
 mod counting;
+#[cfg(target_arch = "aarch64")]
+#[path = "space/arm64/covering.rs"]
+mod covering;
+#[cfg(target_arch = "x86_64")]
+#[path = "space/x86/covering.rs"]
+mod covering;
 mod edits;
 mod jumping;
+mod left;
 pub(super) mod mirror;
 pub(super) mod page;
 mod plain;
+mod probing;
+mod reader;
 mod recording;
 pub(super) mod room;
 mod storage;

@@ -1,7 +1,7 @@
 //! Architecture-specific parts of tests: AArch64.
 
 use insn::arm64::Reg;
-use ubp::{Address, Arch, Pid, Registers, Session};
+use ubp::{Address, Arch, Pid, Registers, Session, Spec};
 
 /// The folder with the architecture's parts of test programs.
 pub const FOLDER: &str = "arm64";
@@ -43,3 +43,25 @@ pub fn return_at_once(_: &mut Session, _: Pid, registers: &mut Registers, result
     registers.set(Reg::general(0), result);
     registers.set_pc(Address(registers.get(Reg::X30).unwrap()));
 }
+
+/// The kinds of breakpoints that jumps can be: a mere count.
+pub const KINDS: [fn(Address) -> Spec; 1] = [Spec::count];
+
+/// Whether code begins with a branch.
+pub fn is_jump(code: &[u8]) -> bool {
+    code.get(3).is_some_and(|byte| byte & 0xfc == 0x14)
+}
+
+/// The cases of signals.c, and the functions whose instructions are counted.
+pub const SIGNAL_CASES: [(&str, &[&str]); 10] = [
+    ("load", &["load_case"]),
+    ("store", &["store_case"]),
+    ("udf", &["udf_case"]),
+    ("brk", &["brk_case"]),
+    ("call", &["call_case"]),
+    ("grow", &["grow_case"]),
+    ("nested", &["nested_case"]),
+    ("restart", &["restart_case", "blocked_read"]),
+    ("jump", &["jump_case"]),
+    ("mask", &["mask_case"]),
+];

@@ -1,7 +1,7 @@
 //! Architecture-specific parts of tests: x86-64.
 
 use insn::x86::Reg;
-use ubp::{Address, Arch, Pid, Registers, Session};
+use ubp::{Address, Arch, Comparison, Operand, Pid, Registers, Session, Spec};
 
 /// The folder with the architecture's parts of test programs.
 pub const FOLDER: &str = "x86";
@@ -48,3 +48,35 @@ pub fn return_at_once(session: &mut Session, pid: Pid, registers: &mut Registers
     registers.set(Reg::RSP, sp.0 + 8);
     registers.set_pc(Address(u64::from_le_bytes(back)));
 }
+
+/// The kinds of breakpoints that jumps can be: a mere count, a condition that never holds, one that always does, and records.
+pub const KINDS: [fn(Address) -> Spec; 4] = [
+    Spec::record,
+    Spec::count,
+    |address| Spec::count(address).when(Operand::Register(Reg::RSP).is(Comparison::Equal, 1)),
+    |address| Spec::count(address).when(Operand::Register(Reg::RSP).is(Comparison::NotEqual, 1)),
+];
+
+/// Whether code begins with a jump.
+pub fn is_jump(code: &[u8]) -> bool {
+    code.first() == Some(&0xe9)
+}
+
+/// The cases of signals.c, and the functions whose instructions are counted.
+pub const SIGNAL_CASES: [(&str, &[&str]); 15] = [
+    ("load", &["load_case"]),
+    ("store", &["store_case"]),
+    ("ud2", &["ud2_case"]),
+    ("div", &["div_case"]),
+    ("int3", &["int3_case"]),
+    ("call", &["call_case"]),
+    ("push", &["push_case"]),
+    ("growcall", &["grow_by_call_case"]),
+    ("trap", &["trap_flag_case"]),
+    ("ignored", &["ignored_case", "ignored_later"]),
+    ("grow", &["grow_case"]),
+    ("nested", &["nested_case"]),
+    ("restart", &["restart_case", "blocked_read"]),
+    ("jump", &["jump_case"]),
+    ("mask", &["mask_case"]),
+];

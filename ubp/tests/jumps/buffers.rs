@@ -1,4 +1,5 @@
 //! Memory for records that is full: hits are lost and counted, or the latest ones stay.
+#![cfg(target_arch = "x86_64")]
 
 use std::collections::BTreeMap;
 

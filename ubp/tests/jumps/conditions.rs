@@ -1,4 +1,5 @@
 //! Conditions that the code of a jump tests: a hit is one as by traps, and what is none leaves no trace.
+#![cfg(target_arch = "x86_64")]
 
 use std::os::unix::process::CommandExt;
 use std::path::Path;

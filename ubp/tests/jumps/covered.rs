@@ -1,4 +1,5 @@
 //! Branches into the bytes that jumps cover.
+#![cfg(target_arch = "x86_64")]
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,5 @@
 //! Jumps whose trampolines count at instructions behind the bytes that the jump replaces.
+#![cfg(target_arch = "x86_64")]
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;

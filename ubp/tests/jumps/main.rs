@@ -1,6 +1,6 @@
 //! Breakpoints by jumps: they count as breakpoint instructions do, and the program sees none of it.
-#![cfg(target_arch = "x86_64")]
 
+mod arm64;
 mod buffers;
 #[path = "../common/mod.rs"]
 mod common;
@@ -9,6 +9,7 @@ mod counts;
 mod covered;
 mod further;
 mod killed;
+mod killed_covered;
 mod life;
 mod records;
 mod signals;
@@ -17,17 +18,9 @@ mod stacks;
 use std::io::{BufReader, Read, Write};
 use std::process::{Child, ChildStdout};
 
-use insn::x86::Reg;
-use ubp::Comparison::{Equal, NotEqual};
-use ubp::{Address, Operand, Patch, Session, Spec};
+use ubp::{Address, Patch, Session, Spec};
 
-/// The kinds of breakpoints that jumps can be: a mere count, a condition that never holds, one that always does, and records.
-const KINDS: [fn(Address) -> Spec; 4] = [
-    Spec::record,
-    Spec::count,
-    |address| Spec::count(address).when(Operand::Register(Reg::RSP).is(Equal, 1)),
-    |address| Spec::count(address).when(Operand::Register(Reg::RSP).is(NotEqual, 1)),
-];
+use self::common::machine::KINDS;
 
 /// The breakpoint by a jump where there can be one.
 fn auto(spec: Spec) -> Spec {

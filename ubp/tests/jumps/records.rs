@@ -1,4 +1,5 @@
 //! Records of hits: those that jumps make are those that traps make, and none is lost.
+#![cfg(target_arch = "x86_64")]
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,5 @@
 //! Records with the stack: it is the one that the program saw.
+#![cfg(target_arch = "x86_64")]
 
 use insn::x86::Reg;
 use ubp::{Buffer, EventKind, Method, Options, Patch, Record, Session, Spec, StackCopy, WhenFull};

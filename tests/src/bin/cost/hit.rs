@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crossing::victim::Victim;
-use ubp::{Address, Options, Pid, Session, Spec};
+use ubp::{Address, Options, Patch, Pid, Session, Spec};
 
 use crate::code::LOOPS;
 use crate::{probed, uprobed};
@@ -12,7 +12,7 @@ use crate::{probed, uprobed};
 const HITS: u64 = 2000;
 
 /// What each measurement adds to a hit, in nanoseconds: the best of `times`, after a first one that does not count.
-fn measure(work: fn(u64) -> u64, site: u64, times: usize) -> [Option<f64>; 3] {
+fn measure(work: fn(u64) -> u64, site: u64, times: usize) -> [Option<f64>; 4] {
     let mut victim = Victim::start(work);
     let best = |victim: &mut Victim| (0..=times).map(|_| victim.ask(HITS)).skip(1).min().unwrap_or(0);
     let plain = best(&mut victim);
@@ -24,18 +24,20 @@ fn measure(work: fn(u64) -> u64, site: u64, times: usize) -> [Option<f64>; 3] {
 
     let uprobe = uprobed(&victim, site).map(|_event| each(best(&mut victim)));
 
-    let traced = (0..times).map(|_| traced(&mut victim, site)).min().unwrap_or(0);
-    [Some(module), uprobe, Some(each(traced))]
+    let mut by_ptrace = |patch| (0..times).filter_map(|_| traced(&mut victim, site, patch)).min().map(each);
+    [Some(module), uprobe, by_ptrace(Patch::Trap), by_ptrace(Patch::Jump)]
 }
 
-/// The time with a breakpoint by ptrace.
-fn traced(victim: &mut Victim, site: u64) -> u64 {
+/// The time with a breakpoint by ptrace. `None`: there can be none.
+fn traced(victim: &mut Victim, site: u64, patch: Patch) -> Option<u64> {
     let pid = Pid(victim.id() as i32);
     let mut session = Session::with_options(Options::default()).expect("a session");
     session.attach(pid).expect("it may be traced");
-    let spec = Spec::count(Address(site));
-    for inserted in session.insert(pid, &[spec]).expect("it lives") {
-        inserted.expect("it can carry one");
+    let spec = Spec::count(Address(site)).patch(patch);
+    let inserted = session.insert(pid, &[spec]).expect("it lives");
+    assert!(patch == Patch::Jump || inserted.iter().all(Result::is_ok), "it can carry one");
+    if inserted.iter().any(Result::is_err) {
+        return None;
     }
     let done = AtomicBool::new(false);
     std::thread::scope(|scope| {
@@ -48,7 +50,7 @@ fn traced(victim: &mut Victim, site: u64) -> u64 {
             session.poll().expect("it lives");
             std::thread::yield_now();
         }
-        answer.join().expect("it answers")
+        Some(answer.join().expect("it answers"))
     })
 }
 
@@ -65,14 +67,15 @@ pub(crate) fn trap() {
 
 /// Measures, each so often, and prints.
 pub(crate) fn table(title: &str, times: usize) {
-    println!("{title:<24} {:>9} {:>9} {:>9} {:>10}", "module", "uprobe", "ptrace", "of uprobe");
+    println!("{title:<24} {:>9} {:>9} {:>9} {:>9} {:>10}", "module", "uprobe", "ptrace", "jump", "of uprobe");
     for (name, work, site) in LOOPS {
         let cost = measure(*work, site() as u64, times);
         let cells = cost.map(|cost| cost.map_or("-".to_owned(), |cost| format!("{cost:.0}")));
         let ratio = match cost {
-            [Some(module), Some(uprobe), _] => format!("{:.2}", module / uprobe),
+            [Some(module), Some(uprobe), ..] => format!("{:.2}", module / uprobe),
             _ => "-".to_owned(),
         };
-        println!("{name:<24} {:>9} {:>9} {:>9} {ratio:>10}", cells[0], cells[1], cells[2]);
+        let [module, uprobe, ptrace, jump] = cells;
+        println!("{name:<24} {module:>9} {uprobe:>9} {ptrace:>9} {jump:>9} {ratio:>10}");
     }
 }

@@ -1,7 +1,7 @@
 //! Measures what the module costs, in the same run as others. The argument chooses:
 //!
-//! - none: a hit of a breakpoint by the module, a uprobe and ptrace, by what is done at it, and a system call of which a session is told, in
-//!   instructions;
+//! - none: a hit of a breakpoint by the module, a uprobe, ptrace and a jump, a hit by what is done at it, and a system call of which a session is
+//!   told, in instructions;
 //! - `nanoseconds`: the same in time;
 //! - `scaling`: hits of two processors at once;
 //! - `bystanders`: forks, programs, signals, calls and hits of uprobes of a process that nobody traces;

@@ -1,27 +1,48 @@
-//! Jumps at sites: there are none.
+//! Jumps at sites.
 
-use insn::x86::Mode;
-use trampoline::x86::{Place, Subject};
+use libc::user_regs_struct;
+use stepping::Fault;
+use trampoline::arm64::Place;
+use trampoline::x86::Subject;
 
+use super::{Emulated, cpu};
 use crate::memory::ProcessMemory;
-use crate::{Arch, Operand, Result, Tid};
+use crate::{Operand, Result, Tid};
 
-/// How the processor reads code behind jumps: no program can have any.
-pub(in crate::ptrace) fn jump_mode(_: Arch, _: crate::arch::Mode) -> Option<Mode> {
-    None
+/// Memory of a debuggee for what a trampoline has pushed.
+struct Stack<'a>(&'a ProcessMemory);
+
+impl stepping::Memory for Stack<'_> {
+    fn read(&mut self, address: u64, buffer: &mut [u8]) -> Result<(), Fault> {
+        let count = self.0.read(address, buffer);
+        if count == buffer.len() { Ok(()) } else { Err(Fault::Page(address.wrapping_add(count as u64))) }
+    }
+    fn write(&mut self, address: u64, _: &[u8]) -> Result<(), Fault> {
+        Err(Fault::Page(address))
+    }
 }
 
-/// The left side of a comparison in a trampoline: there are none.
+/// The left side of a comparison in a trampoline, which makes none.
 pub(in crate::ptrace) fn test_subject(_: Operand, _: u64) -> Option<Subject> {
     None
 }
 
-/// Whether threads can have shadow stacks.
+/// Whether threads can have guarded control stacks, which no code but a call's writes.
 pub(in crate::ptrace) fn may_have_shadow_stacks() -> bool {
-    false
+    cpu::control_stacks()
 }
 
-/// Gives a stopped thread in a trampoline the registers that it has in the program: no thread is in one.
-pub(in crate::ptrace) fn restore_at(_: Tid, _: &ProcessMemory, _: &Place) -> Result<bool> {
-    Ok(false)
+/// Whether a thread has counted that is between the beginning and the end of a count: its store-exclusive has succeeded.
+pub(in crate::ptrace) fn is_added(registers: &user_regs_struct) -> bool {
+    registers.regs[15] as u32 == 0
+}
+
+/// Gives a stopped thread in a trampoline the registers that it has in the program. Returns whether the stack could be read.
+pub(in crate::ptrace) fn restore_at(tid: Tid, memory: &ProcessMemory, place: &Place) -> Result<bool> {
+    let mut registers = Emulated::new(tid, super::read(tid)?, false);
+    if place.restore(&mut registers, &mut Stack(memory)).is_err() {
+        return Ok(false);
+    }
+    super::write(tid, registers.raw())?;
+    Ok(true)
 }

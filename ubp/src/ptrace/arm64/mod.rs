@@ -19,12 +19,13 @@ mod trap_handler;
 mod way_back;
 
 pub(super) use self::call::BlockedCall;
+pub(super) use self::cpu::atomics;
 pub(crate) use self::cpu::landing_pads;
 pub(super) use self::debug::{BEFORE_ACCESS, debug_registers, is_watch, set_debug_registers, take_fired};
 pub(super) use self::emulation::Emulated;
 pub(super) use self::function::{Function, Unseen};
 pub(super) use self::guarded::{GUARDED, guarded};
-pub(super) use self::jumps::{jump_mode, may_have_shadow_stacks, restore_at, test_subject};
+pub(super) use self::jumps::{is_added, may_have_shadow_stacks, restore_at, test_subject};
 pub(super) use self::place::{APART, FAR, GROUP, PAGE, end, reaches};
 pub(crate) use self::record::arguments;
 pub(super) use self::record::{can_record, is_zero, record_slot, recorded_registers, thread_key, ticks};

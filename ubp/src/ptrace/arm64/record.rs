@@ -5,7 +5,7 @@ use libc::user_regs_struct;
 use crate::clock::monotonic;
 use crate::record::ARGUMENTS;
 
-/// Whether trampolines can record hits: there are none.
+/// Whether trampolines can record hits: they only count.
 pub(in crate::ptrace) fn can_record() -> bool {
     false
 }
@@ -15,7 +15,7 @@ pub(in crate::ptrace) fn ticks() -> u64 {
     monotonic().as_nanos() as u64
 }
 
-/// The key of a thread in records of trampolines: there are none.
+/// The key of a thread in records of trampolines, which make none.
 pub(in crate::ptrace) fn thread_key(_: &user_regs_struct) -> u64 {
     0
 }
@@ -30,7 +30,7 @@ pub(in crate::ptrace) fn is_zero(_: &user_regs_struct) -> bool {
     false
 }
 
-/// The registers that a trampoline records: there are none.
+/// The registers that a trampoline records, which makes no records.
 pub(in crate::ptrace) fn recorded_registers(_: &[u64; 16], site: u64) -> user_regs_struct {
     user_regs_struct { regs: [0; 31], sp: 0, pc: site, pstate: 0 }
 }

@@ -2,10 +2,8 @@
 
 use std::ops::Range;
 
-use trampoline::x86::Trap;
-
 use super::super::arch::PAGE;
-use super::super::jumps::{LENGTH, Mirror, Need, Ring, Shape, Shared, Store, displacements};
+use super::super::jumps::{Link, Need, Ring, Shape, Shared, Store};
 use super::super::remote::{map_counters_at, map_storage_at, unmap, unmap_by_any};
 use super::super::reports::Reports;
 use super::super::space::page::Handled;
@@ -13,7 +11,7 @@ use super::super::space::{mapping_at, room};
 use super::super::status;
 use super::super::sys::insist;
 use super::super::tracees::{SpaceId, Tracees};
-use super::arenas::map_arena;
+use super::leads::{provide_answers, provide_link};
 use super::trap_handler::install_for_jumps;
 use crate::process::read_maps;
 use crate::{Address, Error, Mapping, NoJump, Pid, Result, Tid};
@@ -22,8 +20,6 @@ use crate::{Address, Error, Mapping, NoJump, Pid, Result, Tid};
 const PLACES: usize = 24;
 /// Offset of eight bytes of zero in an arena, which are reserved (core/mod.rs).
 const ZEROES: u64 = 48;
-/// The entries for a jump: the bytes that it covers, and one more for the instruction of its trampoline that stops threads.
-const ENTRIES: Range<u64> = 1..LENGTH + 1;
 
 /// Whether a process of an address space outlives the tracer, if that is killed.
 pub(in crate::ptrace) fn outlives(tracees: &Tracees, space: SpaceId) -> bool {
@@ -52,15 +48,19 @@ pub(in crate::ptrace) fn provide(
             rest = rest.get(1..).unwrap_or_default();
             continue;
         };
-        let (group, tail) = rest.split_at(rest.partition_point(|site| *site < mapping.end.0));
+        let code = Link::code_at(mapping, first);
+        let (group, tail) = rest.split_at(rest.partition_point(|site| *site < code.end));
         rest = tail;
         if mapping.inode == 0 || !mapping.execute {
             continue;
         }
         let need = tracees.space_of(pid)?.need_for(group.iter().copied(), outlives);
-        let provided = provide_for(tracees, reports, tid, pid, mapping, need, outlives);
-        let provided =
-            if outlives { provided.and_then(|()| add_answers(tracees, reports, tid, pid, group)) } else { provided };
+        let provided = provide_for(tracees, reports, tid, pid, (mapping, &code), need, outlives);
+        let provided = if outlives {
+            provided.and_then(|()| provide_answers(tracees, reports, tid, pid, group))
+        } else {
+            provided
+        };
         match provided {
             Err(Error::NoRoom { .. }) | Ok(()) => {}
             Err(Error::Confined(_)) => return Ok(Some(NoJump::Confined)),
@@ -70,99 +70,48 @@ pub(in crate::ptrace) fn provide(
     Ok(None)
 }
 
-/// Maps arenas for the entries of covered bytes, and of code that reads memory.
-fn add_answers(tracees: &mut Tracees, reports: &mut Reports, tid: Tid, pid: Pid, sites: &[u64]) -> Result<()> {
-    let mut covered: Vec<u64> = sites.iter().flat_map(|site| ENTRIES.map(move |offset| site + offset)).collect();
-    covered.sort_unstable();
-    covered.dedup();
-    let space = tracees.space_of(pid)?;
-    if space.answers_faults {
-        covered.extend(sites.iter().flat_map(|site| std::iter::repeat_n(*site, space.faults_of(&[*site]))));
-        covered.sort_unstable();
-    }
-    for group in space.missing(&covered) {
-        map_arena(tracees, reports, tid, pid, group)?;
-    }
-    Ok(())
-}
-
-/// Maps what jumps in a mapping need.
+/// Maps what jumps in a part of a mapping need.
 fn provide_for(
     tracees: &mut Tracees,
     reports: &mut Reports,
     tid: Tid,
     pid: Pid,
-    mapping: &Mapping,
+    (mapping, code): (&Mapping, &Range<u64>),
     need: Need,
     outlives: bool,
 ) -> Result<()> {
-    let code = mapping.start.0..mapping.end.0;
-    let known = tracees.space_of(pid)?.jumps.mirrors.iter().find(|mirror| mirror.serves(&code)).cloned();
-    let mirror = match known {
-        Some(mirror) => mirror,
-        None => map_mirror(tracees, reports, tid, pid, &code, outlives)?,
+    let link = match tracees.space_of(pid)?.jumps.covering.link(code) {
+        Some(link) => link,
+        None => provide_link(tracees, reports, tid, pid, code, outlives)?,
     };
     let space = tracees.space_of_mut(pid)?;
     space.jumps.stores.iter_mut().for_each(|store| store.reuse());
-    if space.jumps.stores.iter().any(|store| store.serves(&code, &mirror.range, need)) {
+    let reached = link.reached(code);
+    if space.jumps.stores.iter().any(|store| store.serves(&reached, need)) {
         return Ok(());
     }
-    map_store(tracees, reports, tid, pid, mapping, &mirror, need)
+    let reached = link.reached_from(&read_maps(pid)?, mapping, code);
+    map_store(tracees, reports, tid, pid, reached, need)
 }
 
-fn map_mirror(
-    tracees: &mut Tracees,
-    reports: &mut Reports,
-    tid: Tid,
-    pid: Pid,
-    code: &Range<u64>,
-    outlives: bool,
-) -> Result<Mirror> {
-    let (maps, heap) = (read_maps(pid)?, status::heap_start(pid)?);
-    let kind = tracees.space_of(pid)?.arch;
-    for last in [Trap::Breakpoint, Trap::Undefined] {
-        let mirrors = displacements(last).filter_map(|displacement| Mirror::new(code.clone(), displacement, PAGE));
-        let free: Vec<Mirror> = mirrors.filter(|mirror| room::is_free(&maps, heap, kind, &mirror.range)).collect();
-        // Without the tracer, nobody but a handler answers the byte.
-        if free.is_empty()
-            || last == Trap::Undefined && outlives && !install_for_jumps(tracees, reports, pid, &[Handled::Undefined])?
-        {
-            continue;
-        }
-        for mirror in free {
-            let Range { start, end } = mirror.range;
-            if map_storage_at(tracees, reports, tid, (start, end - start), false)? {
-                tracees.space_of_mut(pid)?.jumps.mirrors.push(mirror.clone());
-                tracees.hide_storage(pid)?;
-                return Ok(mirror);
-            }
-        }
-    }
-    Err(Error::NoRoom { pid, near: crate::Address(code.start) })
-}
-
+/// Maps trampolines and their counters, within reach of all of `reached`.
 fn map_store(
     tracees: &mut Tracees,
     reports: &mut Reports,
     tid: Tid,
     pid: Pid,
-    mapping: &Mapping,
-    mirror: &Mirror,
+    reached: Range<u64>,
     need: Need,
 ) -> Result<()> {
     let (maps, heap) = (read_maps(pid)?, status::heap_start(pid)?);
     let space = tracees.space_of(pid)?;
     let (kind, name) = (space.arch, space.storages.first().map(|storage| storage.arena.base() + ZEROES));
-    // Instructions name memory of the whole module.
-    let of_module = maps.iter().filter(|map| map.inode == mapping.inode && map.device == mapping.device);
-    let low = of_module.clone().map(|map| map.start.0).min().unwrap_or(mapping.start.0).min(mirror.range.start);
-    let high = of_module.map(|map| map.end.0).max().unwrap_or(mapping.end.0).max(mirror.range.end);
     let sizes = Store::sizes_for(need, PAGE);
     let shape = Shape::new(tracees.options.buffer);
     let size = sizes.0 + sizes.1 + if need.records { shape.size() } else { 0 };
-    let no_room = Error::NoRoom { pid, near: mapping.start };
+    let no_room = Error::NoRoom { pid, near: Address(reached.start) };
     let Some(name) = name else { return Err(no_room) };
-    for start in room::candidates(&maps, heap, kind, size, low, high).into_iter().take(PLACES) {
+    for start in room::candidates(&maps, heap, kind, size, reached.start, reached.end).into_iter().take(PLACES) {
         if !map_storage_at(tracees, reports, tid, (start, sizes.0), false)? {
             continue;
         }
@@ -184,7 +133,7 @@ fn map_store(
         if space.memory.write(start, &head) != head.len() {
             return Err(no_room);
         }
-        space.jumps.stores.push(Store::new(start, sizes, file, ring, low..high));
+        space.jumps.stores.push(Store::new(start, sizes, file, ring, reached));
         return tracees.hide_storage(pid);
     }
     Err(no_room)

@@ -107,6 +107,7 @@ pub(in crate::ptrace) fn follow_guards(
         return Ok(());
     }
     space.guarded = guarded;
+    space.forget_replaced_jumps();
     let moved = space.misplaced();
     let sites: Vec<u64> = moved.iter().map(|(site, _)| *site).collect();
     space.disarm(maps, &sites);

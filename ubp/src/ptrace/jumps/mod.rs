@@ -3,47 +3,42 @@
 //! A jump belongs to a site that has an entry in an arena like all others: at any moment it can become a breakpoint instruction. It comes and
 //! goes only while no thread of the memory runs. `trampoline` says what jump, mirror and trampoline are.
 
-mod displacement;
-mod in_order;
+#[cfg(target_arch = "aarch64")]
+#[path = "arm64/mod.rs"]
+mod arch;
+#[cfg(target_arch = "x86_64")]
+#[path = "x86/mod.rs"]
+mod arch;
+pub(super) mod code;
 mod jump;
-mod mirror;
+mod member;
 mod ring;
-mod scan;
 mod shared;
 mod slot;
 mod store;
-mod survey;
 mod test;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
 use trampoline::Progress;
-use trampoline::x86::{JUMP_LEN, Trap, covered};
 
-pub(super) use self::displacement::displacements;
-pub use self::in_order::JumpSurveyed;
-pub(super) use self::jump::{Draft, Jump, Member, Recording, Workbench};
-pub(super) use self::mirror::Mirror;
+pub(super) use self::arch::{ANSWERED, Covering, Draft, KEPT, LENGTH, Link, ONLY_COUNTS, Place, Workbench, fixups};
+pub use self::code::{JumpCode, JumpSurvey, JumpSurveyed};
+pub(super) use self::jump::Jump;
+pub(super) use self::member::{Member, Recording};
 pub(super) use self::ring::{Ring, Shape};
-pub(super) use self::scan::{Found, KEPT, LOOK, Sweep, Window, scan};
 pub(super) use self::shared::Shared;
 pub(super) use self::slot::{Detail, SITES, Stack, Windows, stack_room};
 pub(super) use self::store::{Need, Store};
-pub use self::survey::{JumpCode, JumpSurvey};
 pub(super) use self::test::Test;
-
-/// Bytes of a jump.
-pub(super) const LENGTH: u64 = JUMP_LEN as u64;
-/// How often threads may enter the run of a jump at one address before the jump ends there.
-const ENTRIES: u32 = 32;
 
 /// The place of a pc outside of the program's code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Inside {
-    /// In the mirror, at the jump of this site.
-    Mirror(u64),
+    /// On the way from this site to its trampoline.
+    Link(u64),
     /// In the trampoline of the jump at this site, at this offset.
     Trampoline(u64, u16),
 }
@@ -53,13 +48,9 @@ pub(super) enum Inside {
 pub(super) struct Jumps {
     /// By site. Forked children share them.
     heads: BTreeMap<u64, Arc<Jump>>,
-    /// How often threads have entered the run of a jump behind its beginning, by address.
-    entries: HashMap<u64, u32>,
-    /// The addresses where this happened too often.
-    entered: BTreeSet<u64>,
     /// The sites, by the addresses of their trampolines.
     trampolines: BTreeMap<u64, u64>,
-    pub(super) mirrors: Vec<Mirror>,
+    pub(super) covering: Covering,
     pub(super) stores: Vec<Store>,
 }
 
@@ -123,38 +114,13 @@ impl Jumps {
         }
     }
 
-    /// The jump whose run a thread entered that trapped at `pc`, by a trap of this kind, and the offset of the byte.
-    pub(super) fn entered(&self, kind: Trap, pc: u64) -> Option<(&Jump, u8)> {
-        let at = pc.wrapping_sub(kind.distance());
-        let jump = self.over(at)?;
-        let is_further = || kind == Trap::Breakpoint && jump.is_further(at);
-        let further = || is_further().then(|| (at - jump.site) as u8);
-        Some((jump, covered(jump.site, jump.displacement, kind, pc).or_else(further)?))
-    }
-
-    /// Notes that a thread entered the run of a jump at an address. Returns whether that happened too often.
-    pub(super) fn note_entered(&mut self, address: u64) -> bool {
-        let entries = self.entries.entry(address).or_default();
-        *entries = entries.saturating_add(1);
-        let is_often = *entries % ENTRIES == 0;
-        if is_often {
-            self.entered.insert(address);
-        }
-        is_often
-    }
-
-    /// The addresses at which threads have entered runs too often.
-    pub(super) fn all_entered(&self) -> &BTreeSet<u64> {
-        &self.entered
-    }
-
     /// Where a thread continues that comes to an address at which a trampoline counts.
     pub(super) fn entry(&self, address: u64) -> Option<u64> {
         let jump = self.of_member(address)?;
         jump.trampoline.entry((address - jump.site) as u8)
     }
 
-    /// Where in a mirror or a trampoline a thread is.
+    /// Where outside of the program's code a thread is.
     pub(super) fn inside(&self, pc: u64) -> Option<Inside> {
         if let Some((&at, &site)) = self.trampolines.range(..=pc).next_back() {
             let offset = pc - at;
@@ -162,9 +128,7 @@ impl Jumps {
                 return Some(Inside::Trampoline(site, offset as u16));
             }
         }
-        let mirror = self.mirrors.iter().find(|mirror| mirror.range.contains(&pc))?;
-        let site = mirror.site(pc);
-        self.heads.contains_key(&site).then_some(Inside::Mirror(site))
+        self.covering.site(pc).filter(|site| self.heads.contains_key(site)).map(Inside::Link)
     }
 
     /// The jump whose trampoline stopped a thread with this pc, and the site at which it did.
@@ -174,11 +138,11 @@ impl Jumps {
         Some((jump, site + u64::from(jump.trampoline.stopped(pc)?)))
     }
 
-    /// The pc in the program of a thread in a mirror or a trampoline, and whether the thread has come there by an instruction that is none of the
+    /// The pc in the program of a thread outside of the program's code, and whether the thread has come there by an instruction that is none of the
     /// program's.
     pub(super) fn original(&self, pc: u64) -> Option<(u64, bool)> {
         match self.inside(pc)? {
-            Inside::Mirror(site) => Some((site, true)),
+            Inside::Link(site) => Some((site, true)),
             Inside::Trampoline(site, offset) => {
                 let place = self.get(site)?.place(offset)?;
                 Some((place.pc, place.own || place.progress != Progress::Before))
@@ -194,7 +158,6 @@ impl Jumps {
 
     /// Where the tracer's mappings lie.
     pub(super) fn mappings(&self) -> impl Iterator<Item = (u64, u64)> {
-        let mirrors = self.mirrors.iter().map(|mirror| (mirror.range.start, mirror.range.end));
-        mirrors.chain(self.stores.iter().flat_map(Store::mappings))
+        self.covering.mappings().chain(self.stores.iter().flat_map(Store::mappings))
     }
 }

@@ -21,11 +21,11 @@ const LOST: usize = 128;
 #[derive(Clone, Copy, Debug)]
 pub(in crate::ptrace) struct Shape {
     /// Number of slots, and bytes of a slot, as powers of two.
-    count: u8,
+    pub(super) count: u8,
     slot: u8,
     /// The most bytes of the stack that a record has.
     pub(in crate::ptrace) stack: u16,
-    full: WhenFull,
+    pub(super) full: WhenFull,
 }
 
 impl Shape {
@@ -71,10 +71,10 @@ impl Shape {
 #[derive(Clone, Debug)]
 pub(in crate::ptrace) struct Ring {
     /// `None`: it is that of the process that made this one, which reads it.
-    memory: Option<Arc<Shared>>,
+    pub(super) memory: Option<Arc<Shared>>,
     pub(in crate::ptrace) shape: Shape,
     /// Number of records, from the first one on, that are read or lost.
-    done: u64,
+    pub(super) done: u64,
     /// Numbers of records behind these that are read.
     ahead: BTreeSet<u64>,
     /// Number of lost records that are told.
@@ -97,12 +97,6 @@ impl Ring {
     /// Whether the ring belongs to the process.
     pub(in crate::ptrace) fn is_own(&self) -> bool {
         self.memory.is_some()
-    }
-
-    /// Whether a record finds a slot.
-    pub(in crate::ptrace) fn has_room(&self) -> bool {
-        let taken = self.memory.as_ref().map_or(self.done, |memory| memory.load(0));
-        self.shape.full == WhenFull::Overwrite || taken.wrapping_sub(self.done) >> self.shape.count == 0
     }
 
     /// Reads all complete records. Those of one thread come in their order. Returns also the number of records that were lost since the last

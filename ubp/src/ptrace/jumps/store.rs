@@ -57,7 +57,7 @@ pub(in crate::ptrace) struct Store {
     pub(in crate::ptrace) counters: Arc<File>,
     /// Where trampolines record arrivals.
     pub(in crate::ptrace) ring: Option<Ring>,
-    /// The code and the mirrors that all trampolines of the store reach.
+    /// What all trampolines of the store reach: code, and what leads from there to them.
     pub(in crate::ptrace) reach: Range<u64>,
     /// Number of jumps whose trampolines lie here.
     pub(in crate::ptrace) jumps: usize,
@@ -97,11 +97,11 @@ impl Store {
         Store { base, sizes, counters: Arc::new(counters), ring, reach, jumps: 0, used: HEAD, counted: 0 }
     }
 
-    /// Whether there is room for jumps at sites in `code`, with this mirror.
-    pub(in crate::ptrace) fn serves(&self, code: &Range<u64>, mirror: &Range<u64>, need: Need) -> bool {
-        let reaches = |range: &Range<u64>| self.reach.start <= range.start && range.end <= self.reach.end;
+    /// Whether there is room for jumps whose trampolines must reach all of `range`.
+    pub(in crate::ptrace) fn serves(&self, range: &Range<u64>, need: Need) -> bool {
+        let reaches = self.reach.start <= range.start && range.end <= self.reach.end;
         let room = self.used + need.code <= self.sizes.0 && self.counted + need.counters <= self.sizes.1;
-        reaches(code) && reaches(mirror) && room && (self.ring.as_ref().is_some_and(Ring::is_own) || !need.records)
+        reaches && room && (self.ring.as_ref().is_some_and(Ring::is_own) || !need.records)
     }
 
     /// Makes all room free again where no jump is left. No thread may be in the store.

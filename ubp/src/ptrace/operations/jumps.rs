@@ -121,6 +121,10 @@ impl Tracer {
 
     /// Puts jumps at those of `sites`, which are sorted, that can have one.
     pub(in crate::ptrace) fn place_jumps(&mut self, pid: Pid, sites: &[u64]) -> Result<()> {
+        let space = self.tracees.space_of_mut(pid)?;
+        let (beyond, sites): (Vec<u64>, Vec<u64>) = sites.iter().partition(|site| space.asks_for_more(**site));
+        space.refuse_jumps(&beyond, NoJump::OnlyCounts);
+        let sites = sites.as_slice();
         if sites.is_empty() {
             return Ok(());
         }

@@ -96,7 +96,8 @@ impl Tracer {
     /// Sends a thread past the breakpoint that it was reported at, or on from where it is.
     fn past_reported(&mut self, tid: Tid) -> Result<Next> {
         let thread = self.tracees.thread_mut(tid)?;
-        let steps = thread.goal.is_step();
+        // A single step through the code of a jump would end in that code.
+        let steps = thread.goal.is_step() || thread.armed.is_passing();
         let Some(at) = thread.reported_at.take() else {
             return if steps { step_past_jump(&mut self.tracees, tid) } else { Ok(Next::Run(0)) };
         };

@@ -2,7 +2,7 @@
 
 use super::Space;
 use crate::ptrace::arch;
-use crate::ptrace::jumps::{Ring, Stack};
+use crate::ptrace::jumps::Stack;
 use crate::ptrace::recorder::Recorded;
 use crate::record::StackCopy;
 use crate::{Pid, Registers, Tid};
@@ -30,12 +30,6 @@ impl Space {
     /// Reads what trampolines have recorded before the last thread of the memory ended. What is incomplete is lost.
     pub(in crate::ptrace) fn read_rings_at_end(&mut self) {
         self.read_all(true);
-    }
-
-    /// Makes room in the ring of a store by reading it. Returns whether there is some.
-    pub(in crate::ptrace) fn make_room(&mut self, store: usize) -> bool {
-        self.read_rings();
-        self.jumps.stores.get(store).and_then(|store| store.ring.as_ref()).is_some_and(Ring::has_room)
     }
 
     fn read_all(&mut self, is_last: bool) {

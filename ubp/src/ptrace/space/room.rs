@@ -1,13 +1,11 @@
 //! Room for an arena in a debuggee's address space.
 
-use std::ops::Range;
-
 use super::super::arch::{APART, PAGE, end, reaches};
-use crate::core::{Area, GROWTH, LOWEST, Use, places};
+use crate::core::{Area, Use, places};
 use crate::{Arch, Mapping};
 
 /// What is mapped, by address, and the heap where no page of it is mapped yet.
-fn areas(maps: &[Mapping], heap: u64) -> impl Iterator<Item = Area> {
+pub(in crate::ptrace) fn areas(maps: &[Mapping], heap: u64) -> impl Iterator<Item = Area> {
     let area = move |mapping: &Mapping| {
         let usage = match () {
             () if is(mapping, "[heap]") => Use::Heap,
@@ -60,20 +58,11 @@ pub(in crate::ptrace) fn anywhere(maps: &[Mapping], heap: u64, arch: Arch, size:
     found
 }
 
-/// Whether a mapping at `range`, in whole pages, would lie where nothing lies, and clear of where the heap and stacks grow.
-pub(in crate::ptrace) fn is_free(maps: &[Mapping], heap: u64, arch: Arch, range: &Range<u64>) -> bool {
-    let is_clear = |area: Area| {
-        let start = area.start.saturating_sub(if area.usage == Use::Stack { GROWTH } else { PAGE });
-        let behind = area.end.saturating_add(if area.usage == Use::Heap { GROWTH } else { PAGE });
-        range.end <= start || range.start >= behind
-    };
-    range.start >= LOWEST && range.end <= end(arch) && areas(maps, heap).all(is_clear)
-}
-
 #[cfg(all(test, target_arch = "x86_64"))]
 mod tests {
     use super::*;
     use crate::Address;
+    use crate::core::place::GROWTH;
 
     fn map(start: u64, end: u64, path: &str) -> Mapping {
         Mapping {

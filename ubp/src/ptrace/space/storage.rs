@@ -57,11 +57,12 @@ impl Space {
         self.storages.iter().position(|storage| self.suits(storage, site) && storage.arena.is_full() == Ok(false))
     }
 
-    /// Active sites, sorted, of which either the site or the slot lies in a guarded page, but not both.
+    /// Active sites, sorted, of which either the site or the slot lies in a guarded page, but not both. At a jump that makes no difference.
     pub(in crate::ptrace) fn misplaced(&self) -> Vec<(u64, Info)> {
         let misplaced = self.sites.iter().filter_map(|(&site, &slot)| {
             let storage = self.storages.get(slot.arena)?;
-            (storage.guarded != self.is_guarded(site)).then_some((site, self.info(slot)?))
+            let is_misplaced = storage.guarded != self.is_guarded(site) && !self.is_jumped(site);
+            is_misplaced.then_some((site, self.info(slot)?))
         });
         misplaced.collect()
     }

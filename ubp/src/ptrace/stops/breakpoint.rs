@@ -38,7 +38,7 @@ pub(in crate::ptrace) fn on_site(tracer: &mut Tracer, tid: Tid, slot: SlotId, si
 }
 
 /// A trampoline stopped a thread whose arrival it has counted, because a condition may hold. The thread is at the site.
-pub(super) fn on_counted(tracees: &mut Tracees, tid: Tid, site: u64) -> Result<Next> {
+fn on_counted(tracees: &mut Tracees, tid: Tid, site: u64) -> Result<Next> {
     let sp = sp_of(&arch::read(tid)?);
     tracees.thread_mut(tid)?.handlers.forget(Interrupted { site, sp });
     let hit = if tracees.is_silent(tid) { None } else { note_arrival(tracees, tid, site, 0)? };
@@ -49,6 +49,15 @@ pub(super) fn on_counted(tracees: &mut Tracees, tid: Tid, site: u64) -> Result<N
 pub(super) fn on_uncounted(tracees: &mut Tracees, tid: Tid, site: u64) -> Result<Next> {
     let hit = count_arrival(tracees, tid, site)?;
     tell_or_pass(tracees, tid, site, hit.map(EventKind::Hit))
+}
+
+/// Does for a thread at a site what the trampoline has not done.
+pub(super) fn on_unfinished(tracees: &mut Tracees, tid: Tid, site: u64) -> Result<Next> {
+    let member = tracees.space_at(tid)?.jumps.of_member(site).and_then(|jump| jump.member(site));
+    if member.is_some_and(|member| member.recording.is_some()) {
+        return on_uncounted(tracees, tid, site);
+    }
+    on_counted(tracees, tid, site)
 }
 
 /// How a thread at a site goes on, if the user is to see `hit`.

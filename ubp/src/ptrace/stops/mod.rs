@@ -21,6 +21,12 @@ mod syscall;
 mod syscall_events;
 mod tell;
 pub(super) mod trap;
+#[cfg(target_arch = "aarch64")]
+#[path = "arm64/trapped.rs"]
+mod trapped;
+#[cfg(target_arch = "x86_64")]
+#[path = "x86/trapped.rs"]
+mod trapped;
 mod watched;
 
 use super::space::SlotId;

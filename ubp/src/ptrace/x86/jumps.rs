@@ -1,6 +1,7 @@
 //! Jumps at sites.
 
 use insn::x86::Mode;
+use libc::user_regs_struct;
 use stepping::Fault;
 use trampoline::x86::{Memory, Place, Subject};
 
@@ -40,6 +41,11 @@ pub(in crate::ptrace) fn test_subject(left: Operand, window: u64) -> Option<Subj
 /// Whether threads can have shadow stacks, which no code but a call's writes.
 pub(in crate::ptrace) fn may_have_shadow_stacks() -> bool {
     cpu::shadow_stacks()
+}
+
+/// Whether a thread between the beginning and the end of a count has counted: the count is one instruction.
+pub(in crate::ptrace) fn is_added(_: &user_regs_struct) -> bool {
+    true
 }
 
 /// Gives a stopped thread in a trampoline the registers that it has in the program. Returns whether the stack could be read.

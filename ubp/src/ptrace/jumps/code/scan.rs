@@ -109,14 +109,9 @@ impl Sweep {
     }
 }
 
-/// The instructions of a trampoline, by the offsets of their addresses from the site.
-#[derive(Debug, Default)]
-pub(in crate::ptrace) struct Found {
-    /// Those that the jump covers.
-    pub(in crate::ptrace) covered: Vec<u8>,
-    /// Those behind them to which no other way is known than from the instruction before.
-    pub(in crate::ptrace) further: Vec<u8>,
-}
+/// The offsets from the site of the instructions that a jump covers; and of those behind them to which no other way is known than from the
+/// instruction before.
+pub(in crate::ptrace) type Found = (Vec<u8>, Vec<u8>);
 
 /// Looks for what makes a jump at a site wrong or slow. Threads were seen to come to the addresses in `entered` by branches.
 pub(in crate::ptrace) fn scan(
@@ -125,7 +120,7 @@ pub(in crate::ptrace) fn scan(
     entered: &BTreeSet<u64>,
 ) -> Result<Found, NoJump> {
     let site = window.site;
-    let mut found = Found::default();
+    let (mut inside, mut further) = Found::default();
     let mut end = 0;
     let mut falls = true;
     for (offset, insn) in window.insns(0).take_while(|(offset, _)| (*offset as u64) < LENGTH) {
@@ -134,7 +129,7 @@ pub(in crate::ptrace) fn scan(
             return Err(reason);
         }
         falls &= falls_through(&insn);
-        found.covered.push(offset as u8);
+        inside.push(offset as u8);
     }
     let covered = site + 1..site + LENGTH;
     let behind = site + end as u64;
@@ -150,9 +145,9 @@ pub(in crate::ptrace) fn scan(
     if falls && behind <= last {
         let target = sweep.first_target(behind..last + 1, 0..0).map(|(target, _)| target);
         let known = target.into_iter().chain(entered.range(behind..=last).next().copied()).min();
-        found.further = window.further(end, known.unwrap_or(last + 1) - site);
+        further = window.further(end, known.unwrap_or(last + 1) - site);
     }
-    Ok(found)
+    Ok((inside, further))
 }
 
 /// Why no jump may cover an instruction. `returns_inside`: the jump covers the instruction behind it too.

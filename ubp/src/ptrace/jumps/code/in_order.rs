@@ -1,6 +1,6 @@
 //! Jumps at all instructions of code, from the first one to the last one.
 //!
-//! The answers are those of [`scan()`](super::scan()) and of the trampoline, for each instruction alone. Here each instruction is decoded once.
+//! The answers are those of [`scan()`](super::scan::scan()) and of the trampoline, for each instruction alone. Here each instruction is decoded once.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -9,8 +9,8 @@ use insn::Flow;
 use insn::x86::{Bits, Error, Insn, Mode, decode};
 use trampoline::x86::relocates;
 
-use super::scan::no_jump_over;
-use super::{LENGTH, LOOK};
+use super::LENGTH;
+use super::scan::{LOOK, no_jump_over};
 use crate::{Address, NoJump};
 
 /// Bytes of a jump, and an end of addresses behind which no program has code.

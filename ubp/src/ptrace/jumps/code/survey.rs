@@ -4,10 +4,15 @@ use std::collections::BTreeSet;
 
 use insn::x86::{Bits, Mode};
 
+use trampoline::arm64::Site;
 use trampoline::x86::{JUMP_LEN, Trampoline, Trap, jump, mirror_jump};
 
+use super::super::Member;
+use super::displacement::displacements;
 use super::in_order::{InOrder, JumpSurveyed};
-use super::{Draft, LENGTH, LOOK, Member, Sweep, Window, Workbench, displacements, scan};
+use super::scan::{LOOK, Sweep, Window, scan};
+use super::workbench::{Draft, Workbench};
+use super::{LENGTH, a64};
 use crate::{Address, NoJump};
 
 /// The distance of a trampoline from its site, and of a counter from its trampoline, in bytes.
@@ -60,6 +65,23 @@ impl JumpSurvey {
     /// than 512 bytes are looked at.
     pub fn no_jump(&mut self, address: Address, code: &[u8], mode: Mode) -> Option<NoJump> {
         self.make(address, code, mode).err()
+    }
+
+    /// Why there is no jump at an address of arm64 code, whatever else is mapped and set. `code` has the instruction at `index`, and up to 63 words
+    /// before and behind it. The processor is one that can guard pages (BTI) and has no guarded control stacks.
+    ///
+    /// ```
+    /// use ubp::{Address, JumpSurvey, NoJump};
+    ///
+    /// // add x0, x0, #1; svc #0
+    /// let code = [0x9100_0400, 0xd400_0001];
+    /// assert_eq!(JumpSurvey::no_jump_on_arm64(Address(0x1000), &code, 0), None);
+    /// assert_eq!(JumpSurvey::no_jump_on_arm64(Address(0x1004), &code, 1), Some(NoJump::SystemCall(Address(0x1004))));
+    /// ```
+    pub fn no_jump_on_arm64(address: Address, code: &[u32], index: usize) -> Option<NoJump> {
+        let (pc, at) = (address.0, address.0.wrapping_add(DISTANCE) & !7);
+        let site = Site { pc, code, index, guarded: true, control_stack: false, atomics: true };
+        a64::make(&site, at.wrapping_add(COUNTERS), at).err()
     }
 
     /// Decodes the first `len` bytes of `code`, which begins at `start`, and tells of each instruction what [`JumpSurvey::no_jump`] does, much faster
@@ -142,7 +164,7 @@ impl JumpSurvey {
         let at = site + DISTANCE;
         let member = Member { offset: 0, counter: (at + COUNTERS) & !7, test: None, recording: None };
         let draft = Draft { site, code: window.kept().into(), mode, shadow_stack: false };
-        self.bench.make(&draft, &[member], at).map_err(NoJump::Trampoline)
+        self.bench.make(&draft, &[member], at)
     }
 }
 

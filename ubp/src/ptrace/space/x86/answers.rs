@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use trampoline::x86::trap;
 
-use super::{SlotId, Space};
+use super::{Info, SlotId, Space};
 use crate::arch::{MAX_LEN, decode, length};
 use crate::core::{Entry, prepare_whole};
 use crate::ptrace::arch::jump_mode;
@@ -60,12 +60,6 @@ impl Space {
         true
     }
 
-    fn mark_site(&mut self, site: u64, mark: u8) {
-        if let Some(slot) = self.slot_of(site) {
-            self.change(slot, |entry| entry.mark = mark);
-        }
-    }
-
     /// Adds the entry of an address in covered bytes: its slot jumps to `to`, or holds a copy of the instruction at the beginning of `code`.
     /// Returns the slot.
     fn add_answer(&mut self, address: u64, to: Option<u64>, code: &[u8]) -> Option<SlotId> {
@@ -93,7 +87,7 @@ impl Space {
         };
         let mut entry = Entry::new(address, code.get(..length).unwrap_or(code));
         entry.references = 0;
-        let info = passing.as_ref().map(super::Info::of).unwrap_or_default();
+        let info = passing.as_ref().map(Info::of).unwrap_or_default();
         entry.mark = STAYS;
         let bytes = match &passing {
             Ok(passing) => &passing.code().bytes,
@@ -149,29 +143,6 @@ impl Space {
                 self.memory.write(site, original.get(..1).unwrap_or_default());
             }
         }
-    }
-
-    /// Whether a byte belongs to a jump of the table, behind its first one: a breakpoint instruction there is a part of the jump.
-    pub(super) fn is_in_jump(&self, address: u64) -> bool {
-        (1..LENGTH).any(|behind| self.jumps.get(address.wrapping_sub(behind)).is_some())
-    }
-
-    /// Puts the program's bytes back where jumps of a tracer stand that was killed; `slots` are the entries for them. Only threads in the kernel
-    /// may run. What these jumps lead to stays mapped, because threads may be there.
-    pub(in crate::ptrace) fn remove_left_jumps(&mut self, slots: &[SlotId]) {
-        let entries: BTreeMap<u64, Vec<u8>> = slots
-            .iter()
-            .filter_map(|slot| self.entry(*slot))
-            .map(|entry| (entry.site, entry.bytes().to_vec()))
-            .collect();
-        self.restore_under_jumps(&entries);
-        for (site, bytes) in &entries {
-            if self.memory.read_array(*site) == Some([TRAP]) {
-                self.memory.write(*site, bytes.get(..1).unwrap_or_default());
-            }
-        }
-        slots.iter().for_each(|slot| self.retire(*slot));
-        self.flush();
     }
 }
 
