@@ -195,12 +195,15 @@ crossing::channel_tests! {
             assert_eq!(counted(&mut line, debuggee), [20, expected.len() as u64], "row {number}");
             assert_eq!(told(&mut line, expected.len()), expected, "row {number}");
         }
-        let (mut victim, mut line, debuggee) = start(calls);
-        let clauses = &[thread(victim.id() + 1), or(thread(victim.id()))];
-        let rule = rule(&mut line, Declared { clauses, ..ALL }).unwrap();
-        assert_eq!(insert(&mut line, debuggee, site(rule, 0)), Ok(1));
-        victim.ask(3);
-        assert_eq!(counted(&mut line, debuggee), [3, 3]);
+        for (of, taken) in [(0, 3), (1, 0)] {
+            let (mut victim, mut line, debuggee) = start(calls);
+            let clauses = &[thread(victim.id() + 1), or(thread(victim.id()))];
+            let declared = Declared { thread: u64::from(victim.id()) + of, clauses, ..ALL };
+            let rule = rule(&mut line, declared).unwrap();
+            assert_eq!(insert(&mut line, debuggee, site(rule, 0)), Ok(1));
+            victim.ask(3);
+            assert_eq!(counted(&mut line, debuggee), [3, taken]);
+        }
     }
 
     limits_admit_what_they_say_and_all_that_is_taken_is_counted {
