@@ -67,4 +67,4 @@ pub const SIGNAL_CASES: [(&str, &[&str]); 10] = [
 ];
 
 /// Sevens of calls of a program that is stopped meanwhile.
-pub const STOPPED: u64 = 50_000;
+pub const STOPPED: u64 = 300_000;
