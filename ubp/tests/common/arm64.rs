@@ -65,3 +65,6 @@ pub const SIGNAL_CASES: [(&str, &[&str]); 10] = [
     ("jump", &["jump_case"]),
     ("mask", &["mask_case"]),
 ];
+
+/// Sevens of calls of a program that is stopped meanwhile.
+pub const STOPPED: u64 = 300_000;

@@ -80,3 +80,6 @@ pub const SIGNAL_CASES: [(&str, &[&str]); 15] = [
     ("jump", &["jump_case"]),
     ("mask", &["mask_case"]),
 ];
+
+/// Sevens of calls of a program that is stopped meanwhile.
+pub const STOPPED: u64 = 1_000_000;
