@@ -138,7 +138,7 @@ kernel_tests! {
         assert!(matches!(refused(&mut session, Aggregation::new([]).value(bad)), AggregationError::Operand(_)));
         let id = session.aggregate(&Aggregation::new([])).unwrap();
         let spec = Spec::count(work).aggregate(id);
-        session.insert(pid, &[spec.clone()]).unwrap()[0].unwrap();
+        session.insert(pid, std::slice::from_ref(&spec)).unwrap()[0].unwrap();
         session.end_aggregation(id).unwrap();
         let answer = session.insert(pid, &[spec]).unwrap()[0];
         assert_eq!(answer.unwrap_err().reason, InsertReason::NoSuchAggregation);
