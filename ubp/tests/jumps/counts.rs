@@ -1,7 +1,7 @@
 use crate::common::machine::STOPPED;
 use crate::common::*;
 use crate::{by_ptrace, jump};
-use ubp::{Address, EventKind, Method, Patch, Pid, Session, Spec};
+use ubp::{Address, EventKind, Method, Patch, Session, Spec};
 
 #[test]
 fn a_function_is_counted_without_a_trap() {

@@ -85,13 +85,13 @@ impl Space {
         if let Some((&other, _)) = self.sites.range(site + last + 1..site + trampoline.run_len() as u64).next() {
             return Err(NoJump::TooClose(Address(other)));
         }
-        let (head, linked) = link.jump(site, trampoline.at())?;
+        let (head, lead) = (link.head(site, trampoline.at())?, link.lead(site, trampoline.at())?);
         let store = self.jumps.stores.get_mut(number).ok_or(NoJump::NoRoom)?;
         if !store.take(trampoline.len(), members.len()) {
             return Err(NoJump::NoRoom);
         }
         written.trampolines.push(trampoline.at(), bench.code(&trampoline));
-        if let Some((at, bytes)) = linked {
+        if let Some((at, bytes)) = lead {
             written.links.push(at, &bytes);
         }
         let fixups = if outlives { fixups(bench, &trampoline) } else { Box::default() };

@@ -29,9 +29,14 @@ impl Link {
         code.clone()
     }
 
-    /// What stands at a site whose trampoline lies at an address. Nothing else leads there.
-    pub(in crate::ptrace) fn jump(self, site: u64, trampoline: u64) -> Result<(Head, Option<(u64, [u8; 0])>), NoJump> {
+    /// What stands at a site whose trampoline lies at an address.
+    pub(in crate::ptrace) fn head(self, site: u64, trampoline: u64) -> Result<Head, NoJump> {
         let word = branch(site, trampoline).map_err(NoJump::TrampolineArm64)?;
-        Ok((Head { word }, None))
+        Ok(Head { word })
+    }
+
+    /// What leads on from there, and its address: nothing.
+    pub(in crate::ptrace) fn lead(self, _: u64, _: u64) -> Result<Option<(u64, [u8; 0])>, NoJump> {
+        Ok(None)
     }
 }

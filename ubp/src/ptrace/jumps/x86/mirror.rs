@@ -53,14 +53,14 @@ impl Mirror {
         self.reached(&(low..high))
     }
 
-    /// What stands at a site whose trampoline lies at an address, and the jump for it, with its address.
-    pub(in crate::ptrace) fn jump(
-        &self,
-        site: u64,
-        trampoline: u64,
-    ) -> Result<(Head, Option<(u64, [u8; JUMP_LEN])>), NoJump> {
+    /// What stands at a site whose trampoline lies at an address.
+    pub(in crate::ptrace) fn head(&self, _: u64, _: u64) -> Result<Head, NoJump> {
+        Ok(Head { displacement: self.displacement })
+    }
+
+    /// The jump that leads on from there, and its address.
+    pub(in crate::ptrace) fn lead(&self, site: u64, trampoline: u64) -> Result<Option<(u64, [u8; JUMP_LEN])>, NoJump> {
         let at = self.displacement.mirror(site);
-        let jump = mirror_jump(at, trampoline).map_err(|_| NoJump::NoRoom)?;
-        Ok((Head { displacement: self.displacement }, Some((at, jump))))
+        mirror_jump(at, trampoline).map(|jump| Some((at, jump))).map_err(|_| NoJump::NoRoom)
     }
 }
