@@ -216,7 +216,7 @@ pub use self::events::{Events, Readiness};
 #[cfg(feature = "std")]
 pub use self::{
     address::{Address, Pid, Tid},
-    aggregate::{Bucket, Table, Values},
+    aggregate::{Aggregate, Bucket, Table, Values},
     aggregation::{Aggregated, Aggregation, AggregationError, AggregationId, AggregationKey},
     breakpoint::{Breakpoint, BreakpointId, Method},
     builder::SessionBuilder,
