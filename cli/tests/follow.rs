@@ -77,7 +77,7 @@ fn a_trace_names_each_program_that_begins_and_its_hits() {
         let child = Command::new(&program).stdout(Stdio::null()).spawn().unwrap();
         pid = child.id();
         assert!(child.wait_with_output().unwrap().status.success());
-        // A signal ends the trace at once, and what has happened before need not be told yet.
+        // A signal ends the trace at once. Events that happened before may not be printed.
         while !std::fs::read_to_string(file).unwrap().contains("\"exited\"") {
             std::thread::yield_now();
         }

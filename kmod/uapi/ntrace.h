@@ -389,7 +389,7 @@ struct ntrace_sums {
 	struct ntrace_header header;
 	/* Number of the aggregate. */
 	__u64 aggregate;
-	/* 1: the aggregate is empty afterwards, so that each hit is in one reply; else 0. */
+	/* 1: the aggregate is empty afterwards, so that each hit is in one reply, unless the kernel has no memory for the reply; else 0. */
 	__u64 take;
 };
 struct ntrace_sums_reply {

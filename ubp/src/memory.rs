@@ -3,6 +3,8 @@
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::FileExt;
 
+use stepping::Fault;
+
 use crate::descriptors::open_by_reserve;
 use crate::{Error, Pid, Result};
 
@@ -66,5 +68,18 @@ impl ProcessMemory {
 
     pub(crate) fn read_word(&self, address: u64, width: usize) -> Option<u64> {
         word(&|address, buffer| self.read(address, buffer), address, width)
+    }
+}
+
+/// Memory that is read and never written: what a trampoline has pushed.
+pub(crate) struct ReadOnly<'a>(pub(crate) &'a ProcessMemory);
+
+impl stepping::Memory for ReadOnly<'_> {
+    fn read(&mut self, address: u64, buffer: &mut [u8]) -> std::result::Result<(), Fault> {
+        let count = self.0.read(address, buffer);
+        if count == buffer.len() { Ok(()) } else { Err(Fault::Page(address.wrapping_add(count as u64))) }
+    }
+    fn write(&mut self, address: u64, _: &[u8]) -> std::result::Result<(), Fault> {
+        Err(Fault::Page(address))
     }
 }

@@ -450,7 +450,7 @@ commands! {
     0x2b sums Sums {
         /// Number of the aggregate.
         aggregate: word,
-        /// 1: the aggregate is empty afterwards, so that each hit is in one reply; else 0.
+        /// 1: the aggregate is empty afterwards, so that each hit is in one reply, unless the kernel has no memory for the reply; else 0.
         take: word,
     } -> {
         /// The rows: for each the words of its key, the number of hits, the low and the high word of the sum, the least and the largest value, and

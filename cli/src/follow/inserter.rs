@@ -57,6 +57,13 @@ pub(crate) struct Kind {
     pub(crate) sums: Option<Sums>,
 }
 
+impl Kind {
+    /// Breakpoints that do this at a hit, and whose sites have this instruction.
+    pub(crate) const fn new(report: Report, patch: Patch) -> Kind {
+        Kind { report, text: false, stack: false, patch, results: false, sums: None }
+    }
+}
+
 /// Inserts breakpoints, and remembers those that could not be inserted.
 #[derive(Debug)]
 pub(crate) struct Inserter {

@@ -62,8 +62,7 @@ pub(crate) fn start_observed(
 /// # Errors
 /// As [`start`].
 pub(crate) fn start_blocks(target: &Target, control: Control, heritage: Heritage) -> Result<Follower> {
-    let kind =
-        Kind { report: Report::Count, text: false, stack: false, results: false, patch: Patch::Trap, sums: None };
+    let kind = Kind::new(Report::Count, Patch::Trap);
     begin(target, kind, Sites::Blocks, &Observed::NONE, control, heritage)
 }
 

@@ -86,7 +86,7 @@ impl Summing {
         is_wide.then_some(self.id)
     }
 
-    /// Takes what was summed up since the last call.
+    /// Takes the rows of the hits since the last call. The aggregation is empty afterwards.
     ///
     /// # Errors
     /// The session failed.

@@ -11,7 +11,7 @@ use crate::breakpoints::table::Breakpoints;
 use crate::ffi;
 
 impl Breakpoints<'_> {
-    /// Of each of this attachment's breakpoints the site, the hits, and those that its rule took, in the order of sites.
+    /// The address, the hits and the taken hits of each of this attachment's breakpoints, sorted by address.
     pub(crate) fn all_counts(&self) -> Result<KVVec<[u64; 3]>, Failure> {
         let _change = self.space.change()?;
         let mut all = KVVec::new();

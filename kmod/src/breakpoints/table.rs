@@ -144,7 +144,7 @@ impl<'a> Breakpoints<'a> {
         all.map(|()| removed)
     }
 
-    /// What was counted in a record; `None` where it cannot be read.
+    /// The two counts in the record at an address (`Site::counts`); `None` if the record cannot be read.
     pub(crate) fn counted(&self, record: u64) -> Result<Option<[u64; 2]>, Failure> {
         let mut bytes = [0; 8 * Site::COUNTS];
         let is_read = self.memory.read(record, &mut bytes)? == bytes.len();
@@ -153,7 +153,7 @@ impl<'a> Breakpoints<'a> {
         Ok(is_read.then_some(Site::counts(&words)))
     }
 
-    /// Appends what was counted at this attachment's breakpoints at `addresses` to `counts`, with all bits set where there is none.
+    /// Appends a count to `counts` for each of `addresses`: that of this attachment's breakpoint there, or all bits set if there is none.
     pub(crate) fn counts(&self, addresses: &[u8], counted: Counted, counts: &mut KVVec<u8>) -> Result<(), Failure> {
         let addresses = words(addresses)?;
         let _change = self.space.change()?;

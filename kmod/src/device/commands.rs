@@ -72,7 +72,7 @@ impl Server {
         }
     }
 
-    /// What was counted at breakpoints.
+    /// The counts of the breakpoints at `addresses`, for the replies to `counts` and `taken`.
     fn counted(&mut self, debuggee: u64, addresses: &[u8], counted: Counted) -> Result<(&[u8],), Failure> {
         self.blob.keep(0);
         let found = find(&self.debuggees, debuggee)?;

@@ -49,7 +49,7 @@ enum State<T> {
         _user: MmUser,
         space: T,
     },
-    /// Of each breakpoint the site and what was counted, in the order of sites.
+    /// The address, the hits and the taken hits of each breakpoint, sorted by address.
     Counts(KVVec<[u64; 3]>),
     /// The counts could not be copied.
     Lost(Failure),

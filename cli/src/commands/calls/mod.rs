@@ -65,7 +65,7 @@ pub(crate) fn run(args: &CallsArgs, control: Control, heritage: Heritage) -> Res
     let mut calls = Calls { args, output, tree: Tree::default(), returns: Returns::new(), form, written: 0 };
     let mut follower = follow::start(
         &args.target,
-        Kind { report: Report::Event, text: false, stack: false, patch: Patch::Auto, results: true, sums: None },
+        Kind { results: true, ..Kind::new(Report::Event, Patch::Auto) },
         control,
         heritage,
     )?;

@@ -39,14 +39,7 @@ pub(crate) fn run(args: &CountArgs, control: Control, heritage: Heritage) -> Res
     let all = args.all || (format != TableFormat::Text && !args.target.every_instruction);
     let (exported, exports) = (Exported::default(), Exports::start(&args.export)?);
     let mut count = Count { tally: Tally::new(all), live, exported, exports };
-    let kind = Kind {
-        report: Report::Count,
-        text: false,
-        stack: false,
-        patch: args.method.into(),
-        results: false,
-        sums: None,
-    };
+    let kind = Kind::new(Report::Count, args.method.into());
     let mut follower = follow::start(&args.target, kind, control, heritage)?;
     let end = follower.run(&mut count);
     let Count { tally, live, mut exported, mut exports } = count;

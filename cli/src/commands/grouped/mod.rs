@@ -39,11 +39,10 @@ pub(crate) fn run(args: &CountArgs, control: Control, heritage: Heritage) -> Res
     let (by, hist) = (args.grouping.by, args.grouping.hist);
     let sums = args.grouping.top.is_none().then_some(Sums { by, hist });
     let kind = match args.grouping.needs_registers() {
-        true => Kind { report: Report::Event, text: false, stack: false, patch: Patch::Auto, results: false, sums },
-        false => {
-            Kind { report: Report::Record, text: false, stack: false, patch: args.method.into(), results: false, sums }
-        }
+        true => Kind::new(Report::Event, Patch::Auto),
+        false => Kind::new(Report::Record, args.method.into()),
     };
+    let kind = Kind { sums, ..kind };
     let roll = Roll::new(args.grouping.hist.map(|_| Scale::Values));
     let exports = Exports::start(&args.export)?;
     let mut counting = Counting { grouped: Grouped::new(args), roll, exports };

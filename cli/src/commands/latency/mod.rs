@@ -80,14 +80,7 @@ pub(crate) fn run(args: &LatencyArgs, control: Control, heritage: Heritage) -> R
     let mut latency = Latency { args, by, rows, returns, on_way, unseen: 0, open: 0, roll, exports };
     let mut follower = follow::start(
         &target,
-        Kind {
-            report: Report::Event,
-            text: false,
-            stack: false,
-            patch: Patch::Auto,
-            results: args.to.is_empty(),
-            sums: None,
-        },
+        Kind { results: args.to.is_empty(), ..Kind::new(Report::Event, Patch::Auto) },
         control,
         heritage,
     )?;

@@ -54,17 +54,8 @@ pub(crate) fn run(args: &CountArgs, control: Control, heritage: Heritage) -> Res
     let mut output = Output::open(args.target.output.as_deref())?;
     // A thread is held while its callers are found, or they are found in a copy of its stack.
     let kind = match args.method {
-        Method::Trap => {
-            Kind { report: Report::Event, text: false, stack: false, patch: Patch::Trap, results: false, sums: None }
-        }
-        _ => Kind {
-            report: Report::Record,
-            text: false,
-            stack: true,
-            patch: args.method.into(),
-            results: false,
-            sums: None,
-        },
+        Method::Trap => Kind::new(Report::Event, Patch::Trap),
+        _ => Kind { stack: true, ..Kind::new(Report::Record, args.method.into()) },
     };
     let mut stacks = Stacks::default();
     let observed = Observed { buffer: follow::with_stacks(Buffer::default()), ..Observed::NONE };

@@ -33,14 +33,7 @@ struct Counter<'a> {
 /// Counts until the program ends or the user leaves, and tells the view.
 pub(super) fn run(args: &TopArgs, control: Control, heritage: Heritage, feed: &mut Feed) -> Result<End> {
     let summary = Summary::new("hits");
-    let kind = Kind {
-        report: Report::Count,
-        text: false,
-        stack: false,
-        patch: args.method.into(),
-        results: false,
-        sums: None,
-    };
+    let kind = Kind::new(Report::Count, args.method.into());
     let mut follower = follow::start(&args.target, kind, control, heritage.apart())?;
     let (tally, known, began) = (Tally::new(false), HashMap::new(), Instant::now());
     let mut counter = Counter { tally, known, feed, began, told: None };

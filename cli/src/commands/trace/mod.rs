@@ -63,16 +63,9 @@ pub(crate) fn run(args: &TraceArgs, control: Control, heritage: Heritage) -> Res
     let kind = if holds(args) {
         // A jump holds no thread, except where a condition holds.
         let patch = if args.method == Method::Trap { Patch::Trap } else { Patch::Auto };
-        Kind { report: Report::Event, text: false, stack: false, patch, results: args.returned, sums: None }
+        Kind { results: args.returned, ..Kind::new(Report::Event, patch) }
     } else {
-        Kind {
-            report: Report::Record,
-            text: args.args,
-            stack: args.stack,
-            patch: args.method.into(),
-            results: false,
-            sums: None,
-        }
+        Kind { text: args.args, stack: args.stack, ..Kind::new(Report::Record, args.method.into()) }
     };
     let mut follower = follow::start_observed(&args.target, kind, &observed, control, heritage)?;
     let end = follower.run(&mut trace);

@@ -1,5 +1,5 @@
-//! What a hit costs by what is done at it: counted, decided by a condition, summed up, or recorded and read. A uprobe that a perf event counts is
-//! the measure.
+//! Measures a hit of the module that is counted, decided by a condition, summed up, or recorded and read. Each is compared with a hit of a uprobe that
+//! a perf event counts.
 
 use std::time::Instant;
 
@@ -15,7 +15,7 @@ use crate::uprobed;
 /// Hits of one measurement.
 const HITS: u64 = 2000;
 
-/// What is done at a hit. `reads`: the session reads what was recorded, whose time counts too.
+/// A way to handle a hit. If `reads`, the session reads the records, and the time that this takes is added.
 struct Done {
     name: &'static str,
     spec: fn(&mut Session, Address) -> Spec,

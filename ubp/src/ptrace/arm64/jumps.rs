@@ -1,26 +1,12 @@
 //! Jumps at sites.
 
 use libc::user_regs_struct;
-use stepping::Fault;
 use trampoline::arm64::Place;
 use trampoline::x86::Subject;
 
 use super::{Emulated, cpu};
-use crate::memory::ProcessMemory;
+use crate::memory::{ProcessMemory, ReadOnly};
 use crate::{Operand, Result, Tid};
-
-/// Memory of a debuggee for what a trampoline has pushed.
-struct Stack<'a>(&'a ProcessMemory);
-
-impl stepping::Memory for Stack<'_> {
-    fn read(&mut self, address: u64, buffer: &mut [u8]) -> Result<(), Fault> {
-        let count = self.0.read(address, buffer);
-        if count == buffer.len() { Ok(()) } else { Err(Fault::Page(address.wrapping_add(count as u64))) }
-    }
-    fn write(&mut self, address: u64, _: &[u8]) -> Result<(), Fault> {
-        Err(Fault::Page(address))
-    }
-}
 
 /// The left side of a comparison in a trampoline, which makes none.
 pub(in crate::ptrace) fn test_subject(_: Operand, _: u64) -> Option<Subject> {
@@ -40,7 +26,7 @@ pub(in crate::ptrace) fn is_added(registers: &user_regs_struct) -> bool {
 /// Gives a stopped thread in a trampoline the registers that it has in the program. Returns whether the stack could be read.
 pub(in crate::ptrace) fn restore_at(tid: Tid, memory: &ProcessMemory, place: &Place) -> Result<bool> {
     let mut registers = Emulated::new(tid, super::read(tid)?, false);
-    if place.restore(&mut registers, &mut Stack(memory)).is_err() {
+    if place.restore(&mut registers, &mut ReadOnly(memory)).is_err() {
         return Ok(false);
     }
     super::write(tid, registers.raw())?;

@@ -2,26 +2,12 @@
 
 use insn::x86::Mode;
 use libc::user_regs_struct;
-use stepping::Fault;
 use trampoline::x86::{Memory, Place, Subject};
 
 use super::Emulated;
 use crate::cpu;
-use crate::memory::ProcessMemory;
+use crate::memory::{ProcessMemory, ReadOnly};
 use crate::{Arch, Operand, Result, Tid};
-
-/// Memory of a debuggee for what a trampoline has pushed.
-struct Stack<'a>(&'a ProcessMemory);
-
-impl stepping::Memory for Stack<'_> {
-    fn read(&mut self, address: u64, buffer: &mut [u8]) -> Result<(), Fault> {
-        let count = self.0.read(address, buffer);
-        if count == buffer.len() { Ok(()) } else { Err(Fault::Page(address.wrapping_add(count as u64))) }
-    }
-    fn write(&mut self, address: u64, _: &[u8]) -> Result<(), Fault> {
-        Err(Fault::Page(address))
-    }
-}
 
 /// How the processor reads code of `mode` behind jumps; `None` if programs of the architecture can have none.
 pub(in crate::ptrace) fn jump_mode(arch: Arch, mode: Mode) -> Option<Mode> {
@@ -51,7 +37,7 @@ pub(in crate::ptrace) fn is_added(_: &user_regs_struct) -> bool {
 /// Gives a stopped thread in a trampoline the registers that it has in the program. Returns whether the stack could be read.
 pub(in crate::ptrace) fn restore_at(tid: Tid, memory: &ProcessMemory, place: &Place) -> Result<bool> {
     let mut registers = Emulated::new(tid, super::read(tid)?, false);
-    if place.restore(&mut registers, &mut Stack(memory)).is_err() {
+    if place.restore(&mut registers, &mut ReadOnly(memory)).is_err() {
         return Ok(false);
     }
     super::write(tid, registers.raw())?;
