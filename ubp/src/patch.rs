@@ -42,6 +42,9 @@ pub enum NoJump {
     Memory,
     /// The breakpoint, or another one at its site, records hits, and another one does not.
     Records,
+    /// Hits are added to aggregations in a way in which the code of a jump cannot: to several, or not all hits, or at a site where another breakpoint
+    /// records or has a condition.
+    Sums,
     /// The processor or the kernel lacks what records need: `rdtscp`, a time stamp counter that never stops, or `rdfsbase` for programs.
     Processor,
     /// The breakpoint, or another one at its site, removes itself at its first hit, and has no condition.
@@ -95,6 +98,7 @@ impl fmt::Display for NoJump {
                 f.write_str("memory would be read, and a process that outlives the tracer ignores SIGSEGV or SIGBUS")
             }
             NoJump::Records => f.write_str("one breakpoint at the site records, another one does not"),
+            NoJump::Sums => f.write_str("the code of a jump cannot sum these hits up"),
             NoJump::Processor => f.write_str("the processor or the kernel lacks what records need"),
             NoJump::Once => f.write_str("the breakpoint removes itself"),
             NoJump::OneThread => f.write_str("the breakpoint is one of a single thread"),

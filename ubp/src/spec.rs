@@ -134,6 +134,16 @@ impl Spec {
         self.report == Report::Record && self.condition.is_none()
     }
 
+    /// Whether each arrival is counted or summed up, and nothing else.
+    pub(crate) fn only_counts(&self) -> bool {
+        self.report == Report::Count && self.condition.is_none()
+    }
+
+    /// Whether a hit is recorded or summed up.
+    pub(crate) fn acts(&self) -> bool {
+        self.report == Report::Record || self.aggregation.is_some()
+    }
+
     /// Whether the number `hits` of a hit is one that is not ignored.
     pub(crate) fn is_told(&self, hits: u64) -> bool {
         hits > self.ignore

@@ -85,6 +85,7 @@ pub unsafe extern "C" fn trampoline_everything(
         Action::Record(record),
         Action::Log2 { buckets: b, source },
         Action::Linear { buckets: b, low: c, width: d, count: e as u32, source },
+        Action::Sum { row: b, source },
         Action::Stamp { threads, key },
         Action::Stop,
     ];

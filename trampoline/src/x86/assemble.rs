@@ -12,7 +12,7 @@ use super::probe::{Action, Probe, Source, Subject};
 use super::relocate::{Context, Starts, relocate};
 use super::run::{Element, MOST, run};
 use super::writer::{Label, State, Writer};
-use super::{Refusal, count, record, thread};
+use super::{Refusal, count, record, sum, thread};
 use crate::Progress;
 
 /// A place in the program for a jump.
@@ -239,6 +239,7 @@ fn act(writer: &mut Writer<'_>, frame: &Frame, action: &Action<'_>, pc: u64) -> 
         Action::Linear { buckets, low, width, count, source } => {
             histogram::linear(writer, frame, &Linear { buckets, low, width, count }, source);
         }
+        Action::Sum { row, source } => sum::sum(writer, frame, row, source),
         Action::Stamp { threads, key } => thread::stamp(writer, threads, key),
         Action::Stop => {}
     }
@@ -257,7 +258,9 @@ fn used(probe: &Probe<'_>) -> RegSet {
         Action::CountPerCpu { .. } => accumulator,
         Action::Record(_) => accumulator.with(Reg::RCX).with(Reg::RDX).with(Reg::RSI),
         Action::Log2 { source, .. } => of_source(source, accumulator.with(Reg::RCX)),
-        Action::Linear { source, .. } => of_source(source, accumulator.with(Reg::RCX).with(Reg::RDX)),
+        Action::Linear { source, .. } | Action::Sum { source, .. } => {
+            of_source(source, accumulator.with(Reg::RCX).with(Reg::RDX))
+        }
         Action::Stamp { .. } => accumulator.with(Reg::RCX).with(Reg::RDX),
     };
     condition::used(probe, probe.actions.iter().map(of).fold(RegSet::EMPTY, RegSet::union))
@@ -288,7 +291,8 @@ fn names(probe: &Probe<'_>) -> Option<RegSet> {
                 }
             }
             Action::Log2 { source: Source::Register(register), .. }
-            | Action::Linear { source: Source::Register(register), .. } => known &= add(Some(*register), false),
+            | Action::Linear { source: Source::Register(register), .. }
+            | Action::Sum { source: Source::Register(register), .. } => known &= add(Some(*register), false),
             _ => {}
         }
     }

@@ -9,7 +9,7 @@ use super::thread;
 use super::writer::{Label, Writer};
 
 /// Loads the number into rax; goes to `none` if there is none.
-fn number(writer: &mut Writer<'_>, frame: &Frame, source: Source, none: &mut Label) {
+pub(super) fn number(writer: &mut Writer<'_>, frame: &Frame, source: Source, none: &mut Label) {
     match source {
         Source::Register(register) => frame.load(writer, Reg::RAX, register),
         Source::Since { threads, key } => thread::since(writer, threads, key, none),

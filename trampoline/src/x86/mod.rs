@@ -56,6 +56,7 @@ mod relocate;
 mod run;
 mod saved;
 mod stack;
+mod sum;
 mod thread;
 mod writer;
 

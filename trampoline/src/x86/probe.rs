@@ -147,6 +147,15 @@ pub enum Action<'a> {
         /// The number.
         source: Source,
     },
+    /// Adds a number to a row of 69 words of eight bytes, which are zero at first: the low half of the sum, its high half, the complement of the
+    /// least number, the largest number, and the 65 buckets of [`Action::Log2`], whose sum is the number of numbers. [`Progress`](crate::Progress)
+    /// tells how far a thread is, if nothing is counted or done before.
+    Sum {
+        /// Address of the row.
+        row: u64,
+        /// The number.
+        source: Source,
+    },
     /// Notes the time for [`Source::Since`] of another site.
     Stamp {
         /// The table of threads.

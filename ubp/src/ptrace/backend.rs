@@ -8,8 +8,9 @@ use super::{HAS_SESSION, Tracer};
 use crate::backend::{Backend, Blocking};
 use crate::descriptors::drop_reserve;
 use crate::{
-    Access, Address, Breakpoint, BreakpointId, Event, InsertError, Mechanism, Pid, Process, Record, RegisterSet,
-    Registers, Result, Signal, SignalInfo, Spec, Stdio, Syscalls, ThreadInfo, Tid, VectorRegisters, WatchId,
+    Access, Address, Aggregated, Aggregation, AggregationId, Breakpoint, BreakpointId, Event, InsertError, Mechanism,
+    Pid, Process, Record, RegisterSet, Registers, Result, Signal, SignalInfo, Spec, Stdio, Syscalls, ThreadInfo, Tid,
+    VectorRegisters, WatchId,
 };
 
 impl Backend for Tracer {
@@ -30,6 +31,19 @@ impl Backend for Tracer {
         self.tracees.shown_process(pid)?;
         self.detach_process(pid)?;
         self.detach_orphans()
+    }
+    fn aggregate(&mut self, aggregation: &Aggregation) -> Result<AggregationId> {
+        self.declare_aggregation(aggregation)
+    }
+    fn end_aggregation(&mut self, id: AggregationId) -> Result<()> {
+        self.tracees.sums.end(id);
+        Ok(())
+    }
+    fn aggregated(&mut self, id: AggregationId, take: bool) -> Result<Aggregated> {
+        self.read_aggregation(id, take)
+    }
+    fn has_aggregation(&self, id: AggregationId) -> bool {
+        self.tracees.sums.has(id)
     }
     fn leave(&mut self) {
         self.detach_all();

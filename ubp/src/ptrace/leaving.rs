@@ -1,11 +1,13 @@
 //! How stopped threads leave mirrors and trampolines: nobody sees a thread there.
 
+use libc::user_regs_struct;
 use trampoline::Progress;
 
 use super::arch;
-use super::jumps::{Inside, Place};
+use super::jumps::{Inside, Place, Sum};
 use super::tracees::Tracees;
-use crate::{Result, Tid};
+use crate::arch::get;
+use crate::{Operand, Result, Tid};
 
 /// Where a thread was that left a mirror or a trampoline.
 #[derive(Clone, Copy, Debug)]
@@ -26,7 +28,7 @@ enum Done {
     Nothing,
     /// It has counted the arrival.
     Counted,
-    /// It has recorded the arrival.
+    /// It has recorded the arrival, or summed it up.
     Recorded,
 }
 
@@ -77,10 +79,16 @@ pub(super) fn leave_counted(tracees: &mut Tracees, tid: Tid) -> Result<Option<Le
         Some(Inside::Trampoline(site, offset)) => {
             let Some(jump) = space.jumps.get(site) else { return Ok(None) };
             let Some(place) = jump.place(offset) else { return Ok(None) };
-            let ring = jump.member(place.pc).and_then(|member| member.recording).map(|recording| recording.ring);
+            let (member, store) = (jump.member(place.pc), jump.store);
+            let ring = member.and_then(|member| member.recording).map(|recording| recording.ring);
+            let sum = member.and_then(|member| member.sum);
             let before = arch::read(tid)?;
             if !arch::restore_at(tid, &space.memory, &place)? {
                 return Ok(None);
+            }
+            if let Some(sum) = sum {
+                let done = settle_sum(tracees, tid, store, &sum, place.progress, arch::is_carry(&before))?;
+                return Ok(Some(Left { site, pc: place.pc, place: Some(place), done }));
             }
             let progress = match (place.progress, ring) {
                 (Progress::During, None) if !arch::is_added(&before) => Progress::Before,
@@ -101,5 +109,27 @@ pub(super) fn leave_counted(tracees: &mut Tracees, tid: Tid) -> Result<Option<Le
             };
             Ok(Some(Left { site, pc: place.pc, place: Some(place), done }))
         }
+    }
+}
+
+/// Undoes, or completes, what a thread has added to a row, by its progress. The thread is where it is in the program.
+fn settle_sum(tracees: &Tracees, tid: Tid, store: usize, sum: &Sum, progress: Progress, carry: bool) -> Result<Done> {
+    let registers = arch::read(tid)?;
+    let value = value_of(&registers, sum.value);
+    let row = tracees.space_at(tid)?.row(store, sum);
+    let (Some(value), Some(row)) = (value, row) else { return Ok(Done::Nothing) };
+    match progress {
+        Progress::Summing => row.undo(value, carry),
+        Progress::Summed => row.undo(value, false),
+        Progress::Counted => row.complete(value),
+        _ => {}
+    }
+    Ok(if matches!(progress, Progress::Counted | Progress::Done) { Done::Recorded } else { Done::Nothing })
+}
+
+fn value_of(registers: &user_regs_struct, value: Operand) -> Option<u64> {
+    match value {
+        Operand::Register(register) => get(registers, register),
+        _ => None,
     }
 }

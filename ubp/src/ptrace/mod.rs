@@ -52,6 +52,7 @@ mod space;
 mod status;
 mod stopping;
 mod stops;
+mod sums;
 mod sys;
 mod syscall_stop;
 mod thread;

@@ -26,6 +26,7 @@ mod reader;
 mod recording;
 pub(super) mod room;
 mod storage;
+mod summing;
 mod text;
 mod view;
 mod write;
@@ -35,13 +36,14 @@ use std::ops::Range;
 
 use self::mirror::Mirror;
 pub(super) use self::plain::BySlot;
-use super::jumps::{Jumps, Ring};
+use super::jumps::{Jumps, Ring, Taken};
 use super::recorder::Recorder;
+use super::sums::Summed;
 use crate::arch::{Mode, Place, WHOLE_BRANCHES, mode};
 use crate::core::{Arena, Entry, Number, Passing, State, passing, passing_whole};
 use crate::memory::ProcessMemory;
 use crate::watch::Watches;
-use crate::{Arch, Breakpoint, BreakpointId, Mapping, Method, NoJump, Pid, Result};
+use crate::{AggregationId, Arch, Breakpoint, BreakpointId, Mapping, Method, NoJump, Operand, Pid, Result};
 
 /// A slot, by its arena and its number there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -95,6 +97,8 @@ pub(super) struct Storage {
 /// An address space.
 #[derive(Debug)]
 pub(super) struct Space {
+    /// The process that the memory is, or was, that of: rows of aggregations have it for all processes that share the memory.
+    pub(super) owner: Pid,
     pub(super) memory: ProcessMemory,
     pub(super) arch: Arch,
     pub(super) mode: Mode,
@@ -118,6 +122,12 @@ pub(super) struct Space {
     pub(super) jumps: Jumps,
     /// The hits that were recorded.
     pub(super) recorded: Recorder,
+    /// The values of the aggregations that breakpoints name.
+    summed_values: BTreeMap<AggregationId, Operand>,
+    /// What was read of rows of trampolines, by their addresses.
+    taken: BTreeMap<u64, Taken>,
+    /// What was read and is in no aggregation yet.
+    pub(super) summed: Vec<Summed>,
     /// The entries for addresses in bytes that jumps cover.
     answers: HashMap<u64, SlotId>,
     /// The mappings of guarded pages, by address.
@@ -133,6 +143,7 @@ pub(super) struct Space {
 impl Space {
     pub(super) fn new(pid: Pid, arch: Arch) -> Result<Space> {
         Ok(Space {
+            owner: pid,
             memory: ProcessMemory::open(pid)?,
             arch,
             mode: mode(arch),
@@ -147,6 +158,9 @@ impl Space {
             retired: HashMap::new(),
             jumps: Jumps::default(),
             recorded: Recorder::default(),
+            summed_values: BTreeMap::new(),
+            taken: BTreeMap::new(),
+            summed: Vec::new(),
             answers: HashMap::new(),
             guarded: Vec::new(),
             trap_handler: None,
@@ -162,6 +176,7 @@ impl Space {
         let trap_handler =
             self.trap_handler.filter(|&page| memory.read_word(page, 8) == self.memory.read_word(page, 8));
         let mut space = Space {
+            owner: child,
             memory,
             arch: self.arch,
             mode: self.mode,
@@ -176,6 +191,9 @@ impl Space {
             retired: self.retired.clone(),
             jumps: self.jumps.clone(),
             recorded: self.recorded.fork(child),
+            summed_values: self.summed_values.clone(),
+            taken: BTreeMap::new(),
+            summed: Vec::new(),
             answers: self.answers.clone(),
             guarded: self.guarded.clone(),
             trap_handler,
@@ -184,6 +202,7 @@ impl Space {
         };
         for store in &mut space.jumps.stores {
             store.ring = store.ring.take().map(|ring| Ring::of_maker(ring.shape));
+            store.rows = None;
         }
         space.clear_counts();
         Ok(space)

@@ -9,6 +9,7 @@ use super::recorder::Recorded;
 use super::space::Space;
 use super::space::page::Handled;
 use super::status::Status;
+use super::sums::Sums;
 use super::sys;
 use super::thread::{State, Stop, Thread};
 use crate::loader::Loader;
@@ -124,6 +125,8 @@ pub(super) struct Tracees {
     pub(super) recorded: Vec<Recorded>,
     /// Number of hits of all processes that were lost.
     pub(super) lost: u64,
+    /// The aggregations of the session.
+    pub(super) sums: Sums,
     last_space: u64,
 }
 
@@ -139,6 +142,7 @@ impl Tracees {
             unwanted_jumps: Vec::new(),
             recorded: Vec::new(),
             lost: 0,
+            sums: Sums::default(),
             last_space: 0,
         }
     }
@@ -274,10 +278,20 @@ impl Tracees {
         std::mem::take(&mut self.recorded)
     }
 
+    /// Adds what trampolines have summed up to the aggregations.
+    pub(super) fn read_sums(&mut self) {
+        for space in self.spaces.values_mut() {
+            space.read_sums(false);
+            space.summed.drain(..).for_each(|summed| self.sums.add_all(space.owner, &summed));
+        }
+    }
+
     /// Counts one user of an address space less; the last one takes it along.
     pub(super) fn drop_space(&mut self, id: SpaceId) {
         if let Some(space) = self.spaces.get_mut(&id) {
             space.users = space.users.saturating_sub(1);
+            space.read_sums(space.users == 0);
+            space.summed.drain(..).for_each(|summed| self.sums.add_all(space.owner, &summed));
             if space.users == 0 {
                 space.read_rings_at_end();
             } else {

@@ -14,6 +14,7 @@ mod life;
 mod records;
 mod signals;
 mod stacks;
+mod sums;
 
 use std::io::{BufReader, Read, Write};
 use std::process::{Child, ChildStdout};

@@ -13,6 +13,11 @@ pub(in crate::ptrace) fn test_subject(_: Operand, _: u64) -> Option<Subject> {
     None
 }
 
+/// The register of a value that trampolines sum up: they cannot.
+pub(in crate::ptrace) fn sum_register(_: Operand) -> Option<()> {
+    None
+}
+
 /// Whether threads can have guarded control stacks, which no code but a call's writes.
 pub(in crate::ptrace) fn may_have_shadow_stacks() -> bool {
     cpu::control_stacks()

@@ -25,10 +25,10 @@ pub(super) use self::debug::{BEFORE_ACCESS, debug_registers, is_watch, set_debug
 pub(super) use self::emulation::Emulated;
 pub(super) use self::function::{Function, Unseen};
 pub(super) use self::guarded::{GUARDED, guarded};
-pub(super) use self::jumps::{is_added, may_have_shadow_stacks, restore_at, test_subject};
+pub(super) use self::jumps::{is_added, may_have_shadow_stacks, restore_at, sum_register, test_subject};
 pub(super) use self::place::{APART, FAR, GROUP, PAGE, end, reaches};
 pub(crate) use self::record::arguments;
-pub(super) use self::record::{can_record, is_zero, record_slot, recorded_registers, thread_key, ticks};
+pub(super) use self::record::{can_record, is_carry, is_zero, record_slot, recorded_registers, thread_key, ticks};
 pub(super) use self::registers::{pc, read, set_pc, write};
 pub(super) use self::restart::{DECIDED_IN_PLACE, asks_for_restart, frame_pc, restart, returned_eintr};
 pub(super) use self::syscalls::{

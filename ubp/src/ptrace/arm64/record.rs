@@ -30,6 +30,11 @@ pub(in crate::ptrace) fn is_zero(_: &user_regs_struct) -> bool {
     false
 }
 
+/// Whether the carry flag is set.
+pub(in crate::ptrace) fn is_carry(_: &user_regs_struct) -> bool {
+    false
+}
+
 /// The registers that a trampoline records, which makes no records.
 pub(in crate::ptrace) fn recorded_registers(_: &[u64; 16], site: u64) -> user_regs_struct {
     user_regs_struct { regs: [0; 31], sp: 0, pc: site, pstate: 0 }

@@ -1,6 +1,8 @@
 //! The memory of jumps: mirrors, trampolines and counters, mapped and unmapped by stopped threads of the debuggee.
 
+use std::fs::File;
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::super::arch::PAGE;
 use super::super::jumps::{Link, Need, Ring, Shape, Shared, Store};
@@ -120,6 +122,10 @@ fn map_store(
             unmap(tracees, reports, tid, (start, sizes.0))?;
             continue;
         };
+        let Some(rows) = map_rows(&file, sizes.1, need.sums) else {
+            unmap(tracees, reports, tid, (start, sizes.0 + sizes.1))?;
+            continue;
+        };
         let mut ring = None;
         if need.records {
             ring = map_ring(tracees, reports, tid, counters.0 + counters.1, shape, name, false)?;
@@ -133,7 +139,7 @@ fn map_store(
         if space.memory.write(start, &head) != head.len() {
             return Err(no_room);
         }
-        space.jumps.stores.push(Store::new(start, sizes, file, ring, reached));
+        space.jumps.stores.push(Store::new(start, sizes, file, rows, ring, reached));
         return tracees.hide_storage(pid);
     }
     Err(no_room)
@@ -160,9 +166,13 @@ pub(in crate::ptrace) fn separate_counters(tracees: &mut Tracees, reports: &mut 
     let space = tracees.space_of(child)?;
     let name = space.storages.first().map_or(0, |storage| storage.arena.base() + ZEROES);
     let ring = |store: &Store| store.ring.as_ref().map(|ring| (store.ring_at(), ring.shape));
-    let mappings = space.jumps.stores.iter().map(|store| ((store.base + store.sizes.0, store.sizes.1), ring(store)));
+    let mappings = space
+        .jumps
+        .stores
+        .iter()
+        .map(|store| ((store.base + store.sizes.0, store.sizes.1), ring(store), store.has_rows));
     let mappings: Vec<_> = mappings.collect();
-    for (number, (counters, ring)) in mappings.into_iter().enumerate() {
+    for (number, (counters, ring, has_rows)) in mappings.into_iter().enumerate() {
         let tid = child.leader();
         let mut mapped = match map_counters_at(tracees, reports, tid, counters, name, true) {
             Err(Error::Confined(_)) => None,
@@ -171,10 +181,16 @@ pub(in crate::ptrace) fn separate_counters(tracees: &mut Tracees, reports: &mut 
         if let (Some((at, shape)), Some((file, _))) = (ring, mapped.take_if(|_| ring.is_some())) {
             mapped = map_ring(tracees, reports, tid, at, shape, name, true)?.map(|ring| (file, Some(ring)));
         }
+        let mapped = mapped.and_then(|(file, ring)| {
+            let rows = map_rows(&file, counters.1, has_rows)?;
+            Some((file, ring, rows))
+        });
         let maps = read_maps(child)?;
         let space = tracees.space_of_mut(child)?;
         match (mapped, space.jumps.stores.get_mut(number)) {
-            (Some((file, ring)), Some(store)) => (store.counters, store.ring) = (file.into(), ring),
+            (Some((file, ring, rows)), Some(store)) => {
+                (store.counters, store.ring, store.rows) = (file.into(), ring, rows.map(Arc::new));
+            }
             _ => {
                 let heads: Vec<u64> = space.jumps.sites().collect();
                 let remove = || match space.remove_jumps(&maps, &heads, NoJump::NoRoom) {
@@ -188,6 +204,11 @@ pub(in crate::ptrace) fn separate_counters(tracees: &mut Tracees, reports: &mut 
         }
     }
     Ok(())
+}
+
+/// Maps counters in the tracer if there are rows of sums among them. `None`: that was not possible.
+fn map_rows(file: &File, size: u64, has_rows: bool) -> Option<Option<Shared>> {
+    if has_rows { Shared::new(file, size as usize).ok().map(Some) } else { Some(None) }
 }
 
 /// Unmaps the memory of jumps by stopped threads of the debuggee. No jump is left.

@@ -1,6 +1,6 @@
 //! What a trampoline does at a site.
 
-use super::{Detail, Shape, Test, Windows};
+use super::{Detail, Shape, Sum, Test, Windows};
 
 /// A site whose arrivals a trampoline counts.
 #[derive(Clone, Debug)]
@@ -13,6 +13,20 @@ pub(in crate::ptrace) struct Member {
     pub(in crate::ptrace) test: Option<Test>,
     /// What records arrivals, in the place of the counter.
     pub(in crate::ptrace) recording: Option<Recording>,
+    /// What sums arrivals up, in the place of the counter.
+    pub(in crate::ptrace) sum: Option<Sum>,
+}
+
+impl Member {
+    /// Address and number of the words whose sum is the number of arrivals.
+    pub(in crate::ptrace) fn counters(&self) -> (u64, usize) {
+        self.sum.map_or((self.counter, 1), |sum| sum.buckets())
+    }
+
+    /// Whether the tracer does what the trampoline has not done, with the count.
+    pub(in crate::ptrace) fn acts(&self) -> bool {
+        self.recording.is_some() || self.sum.is_some()
+    }
 }
 
 /// How a trampoline records arrivals.

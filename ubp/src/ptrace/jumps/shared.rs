@@ -49,6 +49,23 @@ impl Shared {
         }
     }
 
+    /// Adds to the aligned word at an offset. Returns what it was before.
+    pub(in crate::ptrace) fn add(&self, offset: usize, value: u64) -> u64 {
+        self.word(offset).map_or(0, |word| word.fetch_add(value, Ordering::AcqRel))
+    }
+
+    /// Makes the aligned word at an offset at least `value`.
+    pub(in crate::ptrace) fn raise(&self, offset: usize, value: u64) {
+        if let Some(word) = self.word(offset) {
+            word.fetch_max(value, Ordering::AcqRel);
+        }
+    }
+
+    /// Puts zero into the aligned word at an offset. Returns what it was before.
+    pub(in crate::ptrace) fn swap(&self, offset: usize) -> u64 {
+        self.word(offset).map_or(0, |word| word.swap(0, Ordering::AcqRel))
+    }
+
     /// Copies bytes out of the mapping, up to its end.
     pub(in crate::ptrace) fn copy(&self, offset: usize, buffer: &mut [u64]) {
         for (at, word) in (offset..).step_by(8).zip(buffer.iter_mut()) {

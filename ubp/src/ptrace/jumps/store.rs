@@ -5,7 +5,8 @@ use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
-use super::{Detail, Ring, Test, Windows};
+use super::sum::ROW;
+use super::{Detail, Member, Ring, Shared, Test, Windows};
 
 /// Bytes of a counter.
 const COUNTER: u64 = 8;
@@ -20,6 +21,8 @@ const COMPARISON: u64 = 96;
 const RECORD: u64 = 512;
 const TEXT: u64 = 256;
 const STACK: u64 = 512;
+/// Bytes that the code of a sum takes, at most.
+const SUM: u64 = 256;
 /// The words at the start of a store: two windows ([`trampoline::x86::Memory`]), each a first address and a length. The first window is all
 /// user memory, the second is user memory from 64 KiB on, where text can lie. The end of the initial thread's stack follows.
 const WINDOWS: [u64; 4] = [0, 1 << 47, LOWEST, (1 << 47) - LOWEST];
@@ -32,16 +35,18 @@ pub(in crate::ptrace) struct Need {
     code: u64,
     counters: u64,
     pub(in crate::ptrace) records: bool,
+    pub(in crate::ptrace) sums: bool,
 }
 
 impl Need {
     /// Adds the room for one site.
-    pub(in crate::ptrace) fn add(&mut self, test: Option<&Test>, record: Option<Detail>) {
+    pub(in crate::ptrace) fn add(&mut self, test: Option<&Test>, record: Option<Detail>, sums: bool) {
         let of = |has, size| if has { size } else { 0 };
         let of_record =
             record.map_or(0, |detail| RECORD + TEXT * u64::from(detail.text.count_ones()) + of(detail.stack, STACK));
-        self.code += EACH + of_record + test.map_or(0, |test| TEST + COMPARISON * test.len() as u64);
-        self.counters += COUNTER;
+        self.code += EACH + of_record + of(sums, SUM) + test.map_or(0, |test| TEST + COMPARISON * test.len() as u64);
+        self.counters += COUNTER + of(sums, ROW);
+        self.sums |= sums;
         self.records |= record.is_some();
     }
 }
@@ -55,6 +60,10 @@ pub(in crate::ptrace) struct Store {
     /// Bytes for trampolines, and for counters.
     pub(in crate::ptrace) sizes: (u64, u64),
     pub(in crate::ptrace) counters: Arc<File>,
+    /// The mapping of the counters in the tracer, if there are rows of sums among them.
+    pub(in crate::ptrace) rows: Option<Arc<Shared>>,
+    /// Whether there may be rows. A forked child has no mapping of them at first.
+    pub(in crate::ptrace) has_rows: bool,
     /// Where trampolines record arrivals.
     pub(in crate::ptrace) ring: Option<Ring>,
     /// What all trampolines of the store reach: code, and what leads from there to them.
@@ -63,6 +72,37 @@ pub(in crate::ptrace) struct Store {
     pub(in crate::ptrace) jumps: usize,
     used: u64,
     counted: u64,
+}
+
+/// Addresses of counters and rows, which follow each other.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::ptrace) struct Counters {
+    counter: u64,
+    row: u64,
+}
+
+impl Counters {
+    /// The address of the next counter.
+    pub(in crate::ptrace) fn counter(&mut self) -> u64 {
+        let next = self.counter + COUNTER;
+        std::mem::replace(&mut self.counter, next)
+    }
+
+    /// The address of the next row.
+    pub(in crate::ptrace) fn row(&mut self) -> u64 {
+        let next = self.row + ROW;
+        std::mem::replace(&mut self.row, next)
+    }
+}
+
+fn size_of_counters(counters: usize, rows: usize) -> u64 {
+    counters as u64 * COUNTER + rows as u64 * ROW
+}
+
+/// The sum of words.
+fn total(raw: &[u8]) -> u64 {
+    let words = raw.chunks_exact(COUNTER as usize).filter_map(|word| word.first_chunk());
+    words.fold(0, |sum, word| sum.wrapping_add(u64::from_le_bytes(*word)))
 }
 
 impl Store {
@@ -91,17 +131,21 @@ impl Store {
         base: u64,
         sizes: (u64, u64),
         counters: File,
+        rows: Option<Shared>,
         ring: Option<Ring>,
         reach: Range<u64>,
     ) -> Store {
-        Store { base, sizes, counters: Arc::new(counters), ring, reach, jumps: 0, used: HEAD, counted: 0 }
+        let has_rows = rows.is_some();
+        let (counters, rows) = (Arc::new(counters), rows.map(Arc::new));
+        Store { base, sizes, counters, rows, has_rows, ring, reach, jumps: 0, used: HEAD, counted: 0 }
     }
 
     /// Whether there is room for jumps whose trampolines must reach all of `range`.
     pub(in crate::ptrace) fn serves(&self, range: &Range<u64>, need: Need) -> bool {
         let reaches = self.reach.start <= range.start && range.end <= self.reach.end;
         let room = self.used + need.code <= self.sizes.0 && self.counted + need.counters <= self.sizes.1;
-        reaches && room && (self.ring.as_ref().is_some_and(Ring::is_own) || !need.records)
+        let has_rows = self.rows.is_some() || !need.sums;
+        reaches && room && has_rows && (self.ring.as_ref().is_some_and(Ring::is_own) || !need.records)
     }
 
     /// Makes all room free again where no jump is left. No thread may be in the store.
@@ -119,31 +163,36 @@ impl Store {
         self.base + self.used
     }
 
-    /// Addresses of the next counters. `None`: there is no room for this number.
-    pub(in crate::ptrace) fn next_counters(&self, count: usize) -> Option<impl Iterator<Item = u64> + use<>> {
+    /// Addresses of the next counters, and of the next rows behind them. `None`: there is no room for this number.
+    pub(in crate::ptrace) fn next_counters(&self, count: usize, rows: usize) -> Option<Counters> {
         let first = self.base + self.sizes.0 + self.counted;
-        let fits = self.counted + count as u64 * COUNTER <= self.sizes.1;
-        fits.then(|| (0..count as u64).map(move |number| first + number * COUNTER))
+        let fits = self.counted + size_of_counters(count, rows) <= self.sizes.1;
+        fits.then(|| Counters { counter: first, row: first + size_of_counters(count, 0) })
     }
 
-    /// Takes room for a trampoline of `length` bytes with `counters`. Returns whether there is room.
-    pub(in crate::ptrace) fn take(&mut self, length: usize, counters: usize) -> bool {
+    /// Takes room for a trampoline of `length` bytes with `counters` and `rows`. Returns whether there is room.
+    pub(in crate::ptrace) fn take(&mut self, length: usize, counters: usize, rows: usize) -> bool {
         let used = self.used + length as u64;
         if used > self.sizes.0 {
             return false;
         }
         self.used = used.next_multiple_of(ALIGNMENT);
-        self.counted += counters as u64 * COUNTER;
+        self.counted += size_of_counters(counters, rows);
         true
     }
 
-    /// The value of a counter.
-    pub(in crate::ptrace) fn count(&self, address: u64) -> u64 {
-        let mut raw = [0; COUNTER as usize];
-        let offset = address.wrapping_sub(self.base + self.sizes.0);
+    /// The offset of an address among the counters.
+    pub(in crate::ptrace) fn offset(&self, address: u64) -> usize {
+        address.wrapping_sub(self.base + self.sizes.0) as usize
+    }
+
+    /// The arrivals at a member of a jump.
+    pub(in crate::ptrace) fn count(&self, member: &Member) -> u64 {
+        let (address, words) = member.counters();
+        let mut raw = vec![0; words * COUNTER as usize];
         // The program cannot reach the file; only what it maps ends before its end.
-        let read = self.counters.read_exact_at(&mut raw, offset);
-        read.map_or(0, |()| u64::from_le_bytes(raw))
+        let read = self.counters.read_exact_at(&mut raw, self.offset(address) as u64);
+        read.map_or(0, |()| total(&raw))
     }
 
     /// The values of all counters, for [`Store::count_in`].
@@ -155,11 +204,11 @@ impl Store {
         }
     }
 
-    /// The value of a counter at the time of [`Store::all_counts`].
-    pub(in crate::ptrace) fn count_in(&self, all: &[u8], address: u64) -> u64 {
-        let offset = address.wrapping_sub(self.base + self.sizes.0) as usize;
-        let raw = all.get(offset..).and_then(|rest| rest.first_chunk());
-        raw.map_or(0, |raw| u64::from_le_bytes(*raw))
+    /// The arrivals at a member of a jump at the time of [`Store::all_counts`].
+    pub(in crate::ptrace) fn count_in(&self, all: &[u8], member: &Member) -> u64 {
+        let (address, words) = member.counters();
+        let raw = all.get(self.offset(address)..).and_then(|rest| rest.get(..words * COUNTER as usize));
+        raw.map_or(0, total)
     }
 
     /// Address of the ring, if there is one.

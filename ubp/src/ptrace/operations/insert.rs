@@ -9,7 +9,7 @@ use super::super::breakpoints::trap_handler::{can_install, processes_without_han
 use super::super::space::Internal;
 use super::super::stopping::Pinned;
 use crate::process::read_maps;
-use crate::{Breakpoint, BreakpointId, Error, InsertError, InsertReason, NoJump, Pid, Report, Result, Spec, Tid};
+use crate::{Breakpoint, BreakpointId, Error, InsertError, InsertReason, NoJump, Pid, Result, Spec, Tid};
 
 impl Tracer {
     pub(in crate::ptrace) fn insert_breakpoints(
@@ -24,8 +24,7 @@ impl Tracer {
         sites.dedup();
         // A trampoline that counts the arrivals at a site serves one more breakpoint that counts them.
         let space = self.tracees.space_of(pid)?;
-        let changes =
-            |spec: &&Spec| spec.no_jump().is_some() || spec.condition.is_some() || spec.report == Report::Record;
+        let changes = |spec: &&Spec| spec.no_jump().is_some() || spec.condition.is_some() || spec.acts();
         let stays = |spec: &&Spec| !changes(spec) && space.is_jumped(spec.address.0);
         let mut staying: Vec<u64> = specs.iter().filter(stays).map(|spec| spec.address.0).collect();
         let changed: BTreeSet<u64> = specs.iter().filter(changes).map(|spec| spec.address.0).collect();
@@ -34,6 +33,11 @@ impl Tracer {
         let new: Vec<u64> = sites.iter().copied().filter(|site| staying.binary_search(site).is_err()).collect();
         let shared = space.others_in_jumps(&new);
         let refused = self.insert_all(pid, &new)?;
+        for id in specs.iter().filter_map(|spec| spec.aggregation) {
+            if let Some(value) = self.tracees.sums.value(id) {
+                self.tracees.space_of_mut(pid)?.note_aggregation(id, value);
+            }
+        }
         let mut answers = self.tracees.space_of_mut(pid)?.add_breakpoints(specs, &refused);
         self.jump_where_asked(pid, specs, &shared, &mut answers)?;
         Ok(answers)

@@ -10,5 +10,6 @@ mod registers;
 mod resume;
 mod step;
 mod stop;
+mod sums;
 mod syscalls;
 mod watch;

@@ -2,12 +2,12 @@
 
 use std::ops::Range;
 
-use super::super::jumps::{Draft, Jump, LENGTH, Member, Recording, Workbench, fixups};
+use super::super::jumps::{Draft, Jump, LENGTH, Member, Recording, Sum, Workbench, fixups};
 use super::Space;
 use super::edits::Edits;
 use crate::arch::BREAKPOINT;
 use crate::memory::ProcessMemory;
-use crate::{Address, NoJump};
+use crate::{Address, AggregationId, NoJump, Operand};
 
 /// What is written for jumps, in the order of writing.
 #[derive(Default)]
@@ -70,16 +70,20 @@ impl Space {
         let serves = self.jumps.stores.iter().position(|store| store.serves(&reached, need));
         let number = serves.ok_or(NoJump::NoRoom)?;
         let store = self.jumps.stores.get(number).ok_or(NoJump::NoRoom)?;
-        let counters = store.next_counters(offsets.len()).ok_or(NoJump::NoRoom)?;
-        let member = |(&offset, counter): (&u8, u64)| {
+        let sums = member_sites().map(|at| self.sum_at(at)).collect::<Result<Vec<_>, NoJump>>()?;
+        let rows = sums.iter().flatten().count();
+        let mut counters = store.next_counters(offsets.len(), rows).ok_or(NoJump::NoRoom)?;
+        let member = |(&offset, sum): (&u8, Option<(AggregationId, Operand)>)| {
             let at = site + u64::from(offset);
             let windows = store.windows();
             let ring = store.ring.as_ref().map(|ring| (store.ring_at(), ring.shape));
             let of_detail = |(detail, ring)| Recording { id: self.recorded.number(at), detail, ring, windows };
             let recording = self.record_at(at, outlives).zip(ring).map(of_detail);
-            Ok(Member { offset, counter, test: self.test_at(at, store.base)?, recording })
+            let counter = counters.counter();
+            let sum = sum.map(|(id, value)| Sum { id, value, row: counters.row() });
+            Ok(Member { offset, counter, test: self.test_at(at, store.base)?, recording, sum })
         };
-        let members = offsets.iter().zip(counters).map(member).collect::<Result<Vec<Member>, NoJump>>()?;
+        let members = offsets.iter().zip(sums).map(member).collect::<Result<Vec<Member>, NoJump>>()?;
         let trampoline = bench.make(&draft, &members, store.next())?;
         let last = offsets.last().map_or(0, |last| u64::from(*last)).max(LENGTH - 1);
         if let Some((&other, _)) = self.sites.range(site + last + 1..site + trampoline.run_len() as u64).next() {
@@ -87,7 +91,7 @@ impl Space {
         }
         let (head, lead) = (link.head(site, trampoline.at())?, link.lead(site, trampoline.at())?);
         let store = self.jumps.stores.get_mut(number).ok_or(NoJump::NoRoom)?;
-        if !store.take(trampoline.len(), members.len()) {
+        if !store.take(trampoline.len(), members.len(), rows) {
             return Err(NoJump::NoRoom);
         }
         written.trampolines.push(trampoline.at(), bench.code(&trampoline));

@@ -17,7 +17,7 @@ impl Space {
     /// The counter of a site; `None` if no trampoline counts its arrivals.
     pub(super) fn counter_at(&self, site: u64) -> Option<u64> {
         let jump = self.jumps.of_member(site)?;
-        Some(self.jumps.stores.get(jump.store)?.count(jump.member(site)?.counter))
+        Some(self.jumps.stores.get(jump.store)?.count(jump.member(site)?))
     }
 
     /// Adds what a trampoline has counted to the breakpoints of a site. The trampoline counts no more, and its counter is not used again.
@@ -30,7 +30,7 @@ impl Space {
     pub(in crate::ptrace) fn settle_counts(&mut self) {
         let counts: Vec<Vec<u8>> = self.jumps.stores.iter().map(|store| store.all_counts()).collect();
         let of = |jump: &Jump, member: &Member| {
-            let counter = self.jumps.stores.get(jump.store)?.count_in(counts.get(jump.store)?, member.counter);
+            let counter = self.jumps.stores.get(jump.store)?.count_in(counts.get(jump.store)?, member);
             Some((jump.site + u64::from(member.offset), counter))
         };
         let all = self.jumps.iter().flat_map(|jump| jump.members.iter().filter_map(move |member| of(jump, member)));
@@ -82,7 +82,7 @@ impl Space {
         let counter = move |breakpoint: &Breakpoint| {
             let jump = self.jumps.of_member(breakpoint.spec.address.0).filter(|_| breakpoint.active)?;
             let member = jump.member(breakpoint.spec.address.0)?;
-            Some(self.jumps.stores.get(jump.store)?.count_in(counts.get(jump.store)?, member.counter))
+            Some(self.jumps.stores.get(jump.store)?.count_in(counts.get(jump.store)?, member))
         };
         self.breakpoints.iter().flatten().map(move |breakpoint| match counter(breakpoint) {
             Some(counter) => breakpoint.with_counter(counter),

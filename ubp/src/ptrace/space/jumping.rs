@@ -124,6 +124,7 @@ impl Space {
         for &member in &sites {
             self.settle_counts_at(member);
         }
+        self.end_sums_of(site);
         self.jumps.remove(site);
         self.remove_answers(site, &answered);
         for member in sites {

@@ -3,7 +3,6 @@
 use insn::{Flow, Target};
 
 use super::{SlotId, Space};
-use crate::Report;
 use crate::arch::{MAX_LEN, decode};
 
 /// A thread that passes a site by a jump to its slot.
@@ -59,8 +58,7 @@ impl Space {
         let mut next = info.first;
         while let Some(breakpoint) = next.and_then(|id| self.breakpoints.get(id.0 as usize)?.as_ref()) {
             let spec = &breakpoint.spec;
-            let counts = spec.report == Report::Count && spec.condition.is_none();
-            if !counts || spec.once || spec.thread.is_some() {
+            if !spec.only_counts() || spec.once || spec.thread.is_some() || spec.aggregation.is_some() {
                 return None;
             }
             next = breakpoint.next;

@@ -26,6 +26,7 @@ impl Space {
         if self.asks_for_more(site) {
             return Err(NoJump::OnlyCounts);
         }
+        self.sum_at(site)?;
         let reads_memory = self.test_at(site, 0)?.is_some_and(|test| test.reads() > 0);
         match info.first {
             None => Err(NoJump::Asked),
@@ -91,10 +92,13 @@ impl Space {
         Test::new(self.breakpoints_at(site).filter_map(|breakpoint| breakpoint.spec.condition.as_ref()), window)
     }
 
-    /// The sites with a jump whose test depends on one of these breakpoints.
+    /// The sites with a jump whose test or sum depends on one of these breakpoints.
     pub(in crate::ptrace) fn tested_at(&self, ids: &[BreakpointId]) -> Vec<u64> {
         let breakpoints = ids.iter().filter_map(|id| self.breakpoints.get(id.0 as usize)?.as_ref());
-        let tested = breakpoints.filter(|breakpoint| breakpoint.active && breakpoint.spec.condition.is_some());
+        let tested = breakpoints.filter(|breakpoint| {
+            let spec = &breakpoint.spec;
+            breakpoint.active && (spec.condition.is_some() || spec.aggregation.is_some())
+        });
         tested.map(|breakpoint| breakpoint.spec.address.0).filter(|site| self.is_jumped(*site)).collect()
     }
 
@@ -102,7 +106,11 @@ impl Space {
     pub(in crate::ptrace) fn need_for(&self, sites: impl Iterator<Item = u64>, outlives: bool) -> Need {
         let mut need = Need::default();
         sites.for_each(|site| {
-            need.add(self.test_at(site, 0).ok().flatten().as_ref(), self.record_at(site, outlives));
+            need.add(
+                self.test_at(site, 0).ok().flatten().as_ref(),
+                self.record_at(site, outlives),
+                self.sum_at(site).is_ok_and(|sum| sum.is_some()),
+            );
         });
         need
     }

@@ -1,15 +1,18 @@
 //! A thread at a breakpoint.
 
+use libc::user_regs_struct;
+
 use super::super::Tracer;
 use super::super::arch;
 use super::super::breakpoints::loader::at_internal;
+use super::super::jumps::Member;
 use super::super::space::SlotId;
 use super::super::thread::{Goal, Interrupted, Stop};
 use super::super::tracees::Tracees;
 use super::Next;
 use super::record::record_hit;
 use crate::arch::{get, set_pc, sp as sp_of};
-use crate::{Condition, EventKind, Hit, Operand, Report, Result, Tid};
+use crate::{AggregationId, Condition, EventKind, Hit, Operand, Report, Result, Tid};
 
 /// A thread ran into the breakpoint instruction at `site`, or would with its next instruction.
 pub(in crate::ptrace) fn on_site(tracer: &mut Tracer, tid: Tid, slot: SlotId, site: u64) -> Result<Next> {
@@ -54,7 +57,7 @@ pub(super) fn on_uncounted(tracees: &mut Tracees, tid: Tid, site: u64) -> Result
 /// Does for a thread at a site what the trampoline has not done.
 pub(super) fn on_unfinished(tracees: &mut Tracees, tid: Tid, site: u64) -> Result<Next> {
     let member = tracees.space_at(tid)?.jumps.of_member(site).and_then(|jump| jump.member(site));
-    if member.is_some_and(|member| member.recording.is_some()) {
+    if member.is_some_and(Member::acts) {
         return on_uncounted(tracees, tid, site);
     }
     on_counted(tracees, tid, site)
@@ -89,7 +92,7 @@ fn note_arrival(tracees: &mut Tracees, tid: Tid, site: u64, arrival: u64) -> Res
     let pid = tracees.thread(tid)?.pid;
     let space = tracees.space_of(pid)?;
     let mut next = space.sites.get(&site).and_then(|&slot| space.info(slot)).and_then(|info| info.first);
-    let (mut told, mut spent) = (Vec::new(), Vec::new());
+    let (mut told, mut spent, mut summed) = (Vec::new(), Vec::new(), Vec::new());
     // Whether the hit is recorded, and whether with text.
     let (mut records, mut text, mut stack) = (false, 0, false);
     while let Some(id) = next {
@@ -115,7 +118,11 @@ fn note_arrival(tracees: &mut Tracees, tid: Tid, site: u64, arrival: u64) -> Res
             text |= spec.text;
             stack |= spec.stack;
             spent.extend(spec.once.then_some(id));
+            summed.extend(spec.aggregation);
         }
+    }
+    for id in summed {
+        add_to_sum(tracees, tid, site, id)?;
     }
     if records {
         record_hit(tracees, tid, site, (text, stack))?;
@@ -145,18 +152,41 @@ pub(in crate::ptrace) fn step_past_jump(tracees: &mut Tracees, tid: Tid) -> Resu
     on_uncounted(tracees, tid, at)
 }
 
+/// Adds a hit to an aggregation. A hit whose value cannot be read is left out.
+fn add_to_sum(tracees: &mut Tracees, tid: Tid, site: u64, id: AggregationId) -> Result<()> {
+    let value = tracees.sums.value(id).and_then(|value| operand_at(tracees, tid, site, value, 0, &mut None));
+    let owner = tracees.space_at(tid)?.owner;
+    if let Some(value) = value {
+        tracees.sums.add(id, owner, site, value);
+    }
+    Ok(())
+}
+
 fn is_met(tracees: &Tracees, tid: Tid, site: u64, condition: &Condition, arrivals: u64) -> bool {
     let Ok(space) = tracees.space_at(tid) else { return false };
     let mut known = None;
+    condition.holds(space.arch, &mut |operand| operand_at(tracees, tid, site, *operand, arrivals, &mut known))
+}
+
+/// A value of a thread at a site. `known` are its registers, once they are read.
+fn operand_at(
+    tracees: &Tracees,
+    tid: Tid,
+    site: u64,
+    operand: Operand,
+    arrivals: u64,
+    known: &mut Option<user_regs_struct>,
+) -> Option<u64> {
+    let space = tracees.space_at(tid).ok()?;
     let mut register = |reg| {
         if known.is_none() {
             let mut registers = arch::read(tid).ok()?;
             set_pc(&mut registers, site);
-            known = Some(registers);
+            *known = Some(registers);
         }
         known.as_ref().and_then(|registers| get(registers, reg))
     };
-    condition.holds(space.arch, &mut |operand| match *operand {
+    match operand {
         Operand::Arrivals => Some(arrivals),
         Operand::Register(reg) | Operand::Part { register: reg, .. } => register(reg),
         Operand::Memory { base, offset, size } => {
@@ -165,5 +195,5 @@ fn is_met(tracees: &Tracees, tid: Tid, site: u64, condition: &Condition, arrival
             let part = raw.get_mut(..usize::from(size))?;
             (space.read(address, part) == usize::from(size)).then(|| u64::from_le_bytes(raw))
         }
-    })
+    }
 }

@@ -94,12 +94,11 @@ fn on_fault(tracees: &mut Tracees, tid: Tid, mut info: SigInfo, pc: u64, left: &
         // There is no stack below the red zone, or no memory that a test reads: the tracer acts.
         let space = tracees.space_of_mut(pid)?;
         let member = space.jumps.get(left.site).and_then(|jump| jump.member(left.pc));
-        let (tests, records) =
-            member.map_or((false, false), |member| (member.test.is_some(), member.recording.is_some()));
-        if left.is_undone() && !records {
+        let (tests, acts) = member.map_or((false, false), |member| (member.test.is_some(), member.acts()));
+        if left.is_undone() && !acts {
             space.count_once(left.pc);
         }
-        if tests || records {
+        if tests || acts {
             tracees.set_stop(tid, Stop::Trap)?;
             return on_unfinished(tracees, tid, left.pc).map(Some);
         }

@@ -1,6 +1,6 @@
 //! Jumps at sites.
 
-use insn::x86::Mode;
+use insn::x86::{Mode, Reg};
 use libc::user_regs_struct;
 use trampoline::x86::{Memory, Place, Subject};
 
@@ -22,6 +22,14 @@ pub(in crate::ptrace) fn test_subject(left: Operand, window: u64) -> Option<Subj
         Operand::Memory { base, offset, size } => Subject::Memory(Memory { base, offset, size, window }),
         Operand::Arrivals => return None,
     })
+}
+
+/// The register of a value that trampolines sum up. `None`: they cannot.
+pub(in crate::ptrace) fn sum_register(value: Operand) -> Option<Reg> {
+    match value {
+        Operand::Register(register) => Some(register).filter(|reg| reg.as_gpr().is_some_and(|number| number < 16)),
+        _ => None,
+    }
 }
 
 /// Whether threads can have shadow stacks, which no code but a call's writes.

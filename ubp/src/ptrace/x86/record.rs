@@ -13,6 +13,8 @@ use crate::record::ARGUMENTS;
 const FSGSBASE: u64 = 1 << 1;
 /// The zero flag.
 const ZERO: u64 = 1 << 6;
+/// The carry flag.
+const CARRY: u64 = 1;
 
 /// Whether trampolines can record hits.
 pub(in crate::ptrace) fn can_record() -> bool {
@@ -43,6 +45,11 @@ pub(in crate::ptrace) fn record_slot(registers: &user_regs_struct) -> u64 {
 /// Whether the zero flag is set.
 pub(in crate::ptrace) fn is_zero(registers: &user_regs_struct) -> bool {
     registers.eflags & ZERO != 0
+}
+
+/// Whether the carry flag is set.
+pub(in crate::ptrace) fn is_carry(registers: &user_regs_struct) -> bool {
+    registers.eflags & CARRY != 0
 }
 
 /// The selector of 64-bit code (arch/x86/include/asm/segment.h, `__USER_CS`).

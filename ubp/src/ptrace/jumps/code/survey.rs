@@ -162,7 +162,7 @@ impl JumpSurvey {
         let window = Window { site, code, mode };
         scan(&window, &mut Sweep::default(), &BTreeSet::new())?;
         let at = site + DISTANCE;
-        let member = Member { offset: 0, counter: (at + COUNTERS) & !7, test: None, recording: None };
+        let member = Member { offset: 0, counter: (at + COUNTERS) & !7, test: None, recording: None, sum: None };
         let draft = Draft { site, code: window.kept().into(), mode, shadow_stack: false };
         self.bench.make(&draft, &[member], at)
     }

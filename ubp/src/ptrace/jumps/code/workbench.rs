@@ -1,11 +1,12 @@
 //! The making of trampolines.
 
 use insn::x86::{Mode, decode};
-use trampoline::x86::{Action, Clause, Field, Place, Probe, Refusal, Site, Trampoline};
+use trampoline::x86::{Action, Clause, Field, Place, Probe, Refusal, Site, Source, Trampoline};
 
 use super::super::slot::{fields, record};
 use super::super::{Member, Recording, Test};
 use crate::NoJump;
+use crate::ptrace::arch::sum_register;
 
 /// Room for a trampoline, and for the meanings of its addresses.
 const CODE: usize = 8192;
@@ -48,16 +49,20 @@ impl Workbench {
             members.iter().map(|member| member.recording.as_ref().map(recorded).unwrap_or_default()).collect();
         let mut actions: Vec<Option<Action<'_>>> = Vec::new();
         for (member, fields) in members.iter().zip(&recorded) {
-            actions.push(match member.recording {
-                Some(Recording { id, detail, ring: (at, shape), .. }) => {
+            actions.push(match (member.recording, member.sum) {
+                (Some(Recording { id, detail, ring: (at, shape), .. }), _) => {
                     Some(Action::Record(record(id, detail, shape.at(at), fields)))
                 }
-                None => member.test.is_some().then_some(Action::Stop),
+                (None, Some(sum)) => {
+                    let register = sum_register(sum.value).ok_or(NoJump::Sums)?;
+                    Some(Action::Sum { row: sum.row, source: Source::Register(register) })
+                }
+                (None, None) => member.test.is_some().then_some(Action::Stop),
             });
         }
         let probes = members.iter().zip(&lists).zip(&actions).map(|((member, lists), action)| Probe {
             offset: member.offset,
-            arrivals: member.recording.is_none().then_some(member.counter),
+            arrivals: (!member.acts()).then_some(member.counter),
             condition: lists,
             actions: action.as_slice(),
         });
