@@ -36,6 +36,8 @@ const THREADS: u64 = 0x600;
 const RING: u64 = 0x800;
 const WINDOWS: u64 = 0x900;
 const ENDS: u64 = 0x940;
+const ROW: u64 = 0xa00;
+const ROW_SIZE: u64 = 8 * 69;
 const SLOTS: u64 = 0x1000;
 
 const REGISTERS: [u8; 16] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15];
@@ -307,6 +309,7 @@ fn check(lab: &mut Lab, random: &mut Random) -> Result<bool, String> {
         Action::Stamp { threads, key },
         Action::Linear { buckets: at(LINEAR), low: 0, width: 1 << 40, count: 8, source: since },
         Action::Stop,
+        Action::Sum { row: at(ROW), source },
     ];
     let chosen: Vec<bool> = all.iter().map(|_| maker.random.one_in(3)).collect();
     let actions: Vec<Action> = all.iter().zip(&chosen).filter(|(_, chosen)| **chosen).map(|(one, _)| *one).collect();
@@ -316,6 +319,11 @@ fn check(lab: &mut Lab, random: &mut Random) -> Result<bool, String> {
     let done = taken - if maker.random.one_in(4) { taken.min(8) } else { taken.min(7) };
     let keep_dead = maker.random.one_in(2);
     let mut put = |at: u64, value: u64| notes[at as usize..at as usize + 8].copy_from_slice(&value.to_le_bytes());
+    // Low and high half of a sum, the complement of the least number, and the largest.
+    let row = [0; 4].map(|_: u64| maker.random.next() >> maker.random.below(64));
+    for (number, before) in (0..).zip(row) {
+        put(ROW + 8 * number, before);
+    }
     put(ARRIVALS, arrivals_before);
     put(RING, taken);
     put(RING + 64, done);
@@ -352,7 +360,8 @@ fn check(lab: &mut Lab, random: &mut Random) -> Result<bool, String> {
     let hit = condition.is_empty()
         || condition.iter().any(|clauses| clauses.iter().all(|one| holds(&state, one, arrivals_before + 1)));
     // A probe that finds no stack is left to the caller, which here only counts the arrival.
-    let is_left = found.faults > 0 && now[8..0x800] == notes[8..0x800] && word(now, RING + 128) == 0;
+    let is_same = |from: u64, to: u64| now[from as usize..to as usize] == notes[from as usize..to as usize];
+    let is_left = found.faults > 0 && is_same(8, 0x800) && is_same(ROW, ROW + ROW_SIZE) && word(now, RING + 128) == 0;
     let does = |index: usize| u64::from(hit && chosen[index] && !is_left);
     let sum = |start: u64, count: u64| (0..count).map(|index| word(now, start + 8 * index)).sum::<u64>();
     let bucket = if value == 0 { 0 } else { u64::from(64 - value.leading_zeros()) };
@@ -367,6 +376,8 @@ fn check(lab: &mut Lab, random: &mut Random) -> Result<bool, String> {
     let full = !overwrites && taken - done == 8;
     let recorded = does(2) == 1 && !full && !is_busy;
     let time = does(6) & does(5);
+    let summed = (u128::from(row[1]) << 64 | u128::from(row[0])).wrapping_add(u128::from(value) * u128::from(does(8)));
+    let at_least = |before: u64, number: u64| before.max(number * does(8));
     for (what, found, expected) in [
         ("count", word(now, COUNTER), does(0)),
         ("counts per processor", (0..4).map(|cpu| word(now, PER_CPU + 64 * cpu)).sum(), does(1)),
@@ -374,6 +385,12 @@ fn check(lab: &mut Lab, random: &mut Random) -> Result<bool, String> {
         ("records lost", word(now, RING + 128), u64::from(does(2) == 1 && full)),
         ("bucket", word(now, LOG2 + 8 * bucket), does(3)),
         ("buckets", sum(LOG2, 65), does(3)),
+        ("low half of the sum", word(now, ROW), summed as u64),
+        ("high half of the sum", word(now, ROW + 8), (summed >> 64) as u64),
+        ("least", word(now, ROW + 16), at_least(row[2], !value)),
+        ("largest", word(now, ROW + 24), at_least(row[3], value)),
+        ("bucket of the row", word(now, ROW + 32 + 8 * bucket), does(8)),
+        ("buckets of the row", sum(ROW + 32, 65), does(8)),
         ("linear buckets", sum(LINEAR, 10), does(4) + time),
         ("stops", found.stopped.len() as u64, does(7)),
     ] {

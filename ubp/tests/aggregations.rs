@@ -148,8 +148,22 @@ kernel_tests! {
 }
 
 #[test]
-fn over_ptrace_summing_up_in_place_is_unsupported_and_says_so() {
+fn what_jumps_cannot_sum_up_is_unsupported_over_ptrace_and_says_so() {
     let mut session = Session::open(Mechanism::Ptrace, Options::default()).unwrap();
-    let refused = session.aggregate(&Aggregation::new([]));
-    assert!(matches!(refused, Err(Error::Unsupported { mechanism: Mechanism::Ptrace, .. })), "{refused:?}");
+    let by = |key: &[AggregationKey]| Aggregation::new(key.to_vec()).value(argument());
+    let linear = Buckets::Linear { start: 0, width: 1, count: 4 };
+    let memory = Operand::Memory { base: Some(machine::ARGUMENTS[0]), offset: 0, size: 8 };
+    for (declared, what) in [
+        (Aggregation::new([]), "whole register"),
+        (by(&[]).value(memory), "whole register"),
+        (by(&[AggregationKey::Thread]), "threads or values"),
+        (by(&[low(1)]), "threads or values"),
+        (by(&[]).histogram(linear), "equal width"),
+    ] {
+        let refused = session.aggregate(&declared);
+        assert!(matches!(refused, Err(Error::Unsupported { mechanism: Mechanism::Ptrace, .. })), "{refused:?}");
+        // On arm64 jumps sum nothing up.
+        let told = refused.unwrap_err().to_string();
+        assert!(told.contains(what) || cfg!(target_arch = "aarch64") && told.contains("whole register"), "{told}");
+    }
 }

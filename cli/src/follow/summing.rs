@@ -1,8 +1,8 @@
-//! Hits that the kernel sums up, in the place of an event for each.
+//! Hits that the module or the code of jumps sums up, in the place of an event or a record for each.
 
 use ubp::core::Buckets;
 use ubp::rules::{Value, Values};
-use ubp::{Aggregated, Aggregation, AggregationId, AggregationKey, Arch, Error, Mechanism, Operand, Pid, Session};
+use ubp::{Aggregated, Aggregation, AggregationId, AggregationKey, Arch, Error, Operand, Pid, Session};
 
 use crate::args::{FilterArgs, Key, Source};
 use crate::native;
@@ -64,17 +64,17 @@ impl Sums {
 }
 
 impl Summing {
-    /// Has the kernel sum hits up, if it can and the filter needs nobody else.
+    /// Has hits summed up where they happen, if that is possible and the filter needs nobody else.
     ///
     /// # Errors
     /// The session failed.
     pub(super) fn begin(session: &mut Session, sums: Sums, filter: &FilterArgs) -> ubp::Result<Option<Summing>> {
         let is_plain = filter.sample.is_none() && filter.after.is_empty() && filter.until.is_empty();
-        let declared = sums.declared().filter(|_| is_plain && session.mechanism() == Mechanism::Kernel);
+        let declared = sums.declared().filter(|_| is_plain);
         let Some(declared) = declared else { return Ok(None) };
         match session.aggregate(&declared) {
             Ok(id) => Ok(Some(Summing { id })),
-            // An older module, or one without memory, tells of each hit.
+            // An older module, or one without memory, tells of each hit. So does ptrace for what jumps cannot sum up.
             Err(Error::Unsupported { .. } | Error::Aggregation(_)) => Ok(None),
             Err(error) => Err(error),
         }
