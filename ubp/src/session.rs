@@ -116,12 +116,16 @@ impl Session {
         self.backend.unfollow(id)
     }
 
-    /// Sums hits up where they happen, in the kernel: no event is made, and no thread waits for this process. Breakpoints name the aggregation by
-    /// [`Spec::aggregate`]. A hit of a breakpoint that shares its site with others, or that holds its thread, is added by the session.
+    /// Sums hits up where they happen, in the kernel or by the code of a jump: no event is made, and no thread waits for this process. Breakpoints name
+    /// the aggregation by [`Spec::aggregate`]. A hit of a breakpoint that shares its site with others, or that holds its thread, is added by the session.
+    ///
+    /// Over ptrace(2) on x86-64 the value is a whole general register, the key has the process and the location at most, and the buckets are
+    /// [`Buckets::Log2`](crate::core::Buckets::Log2), if there are any. Where no jump is ([`Spec::patch`], [`NoJump`]), each hit is a trap. All processes that
+    /// share a memory are one.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] over ptrace(2), where [`Report::Record`](crate::Report::Record) tells of each hit and `rules` sums up in the
-    /// tracer; [`Error::Aggregation`].
+    /// [`Error::Unsupported`] over ptrace(2) for any other aggregation: [`Report::Record`](crate::Report::Record) tells of each hit, and `rules` sums
+    /// up in the tracer; [`Error::Aggregation`].
     pub fn aggregate(&mut self, aggregation: &Aggregation) -> Result<AggregationId> {
         self.backend.aggregate(aggregation)
     }
@@ -135,6 +139,8 @@ impl Session {
     }
 
     /// What an aggregation has summed up so far, of all processes, also of those that have ended. The kernel's rows are of one moment.
+    /// Over ptrace(2) a hit under way may still be missing, or be in the sum or in the ends alone, until the next result; it is in all of them once the
+    /// threads are held or have ended. A thread that is killed in the midst of an addition may leave its last hit incomplete.
     ///
     /// # Errors
     /// [`Error::Aggregation`] for an unknown id, or without memory.
@@ -142,7 +148,8 @@ impl Session {
         self.backend.aggregated(id, false)
     }
 
-    /// As [`Session::aggregated`], and the aggregation is empty afterwards: each hit is in one result.
+    /// As [`Session::aggregated`], and the aggregation is empty afterwards: each hit is in one result. Over ptrace(2) the sum or
+    /// the ends of one may have a hit under way that the count of the next has; all results together are exact.
     ///
     /// # Errors
     /// As [`Session::aggregated`].
