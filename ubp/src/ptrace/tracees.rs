@@ -5,6 +5,7 @@ use std::ops::{Index, IndexMut};
 
 use libc::c_int;
 
+use super::jumps::Reading;
 use super::recorder::Recorded;
 use super::space::Space;
 use super::space::page::Handled;
@@ -13,7 +14,7 @@ use super::sums::Sums;
 use super::sys;
 use super::thread::{State, Stop, Thread};
 use crate::loader::Loader;
-use crate::{Error, Options, Pid, Process, Result, Stdio, Syscalls, Tid};
+use crate::{Aggregated, AggregationId, Error, Options, Pid, Process, Result, Stdio, Syscalls, Tid};
 
 /// The number of an address space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -278,19 +279,39 @@ impl Tracees {
         std::mem::take(&mut self.recorded)
     }
 
-    /// Adds what trampolines have summed up to the aggregations.
-    pub(super) fn read_sums(&mut self) {
+    /// Takes what an aggregation has.
+    pub(super) fn take_sums(&mut self, id: AggregationId) -> Result<Aggregated> {
         for space in self.spaces.values_mut() {
-            space.read_sums(false);
+            space.read_sums(Reading::Take);
             space.summed.drain(..).for_each(|summed| self.sums.add_all(space.owner, &summed));
         }
+        self.sums.take(id)
+    }
+
+    /// What an aggregation has.
+    pub(super) fn look_at_sums(&mut self, id: AggregationId) -> Result<Aggregated> {
+        // What jumps had that are gone stays.
+        let Tracees { spaces, sums, .. } = self;
+        for space in spaces.values_mut() {
+            space.summed.drain(..).for_each(|summed| sums.add_all(space.owner, &summed));
+        }
+        let mut copy = sums.copy(id)?;
+        for space in spaces.values_mut() {
+            space.read_sums(Reading::Look);
+            space
+                .summed
+                .drain(..)
+                .filter(|summed| summed.id == id)
+                .for_each(|summed| copy.add_all(space.owner, &summed));
+        }
+        Ok(copy.taken.take())
     }
 
     /// Counts one user of an address space less; the last one takes it along.
     pub(super) fn drop_space(&mut self, id: SpaceId) {
         if let Some(space) = self.spaces.get_mut(&id) {
             space.users = space.users.saturating_sub(1);
-            space.read_sums(space.users == 0);
+            space.read_sums(if space.users == 0 { Reading::Last } else { Reading::Take });
             space.summed.drain(..).for_each(|summed| self.sums.add_all(space.owner, &summed));
             if space.users == 0 {
                 space.read_rings_at_end();

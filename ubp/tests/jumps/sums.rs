@@ -230,7 +230,9 @@ fn breakpoints_that_come_and_go_at_the_site_change_no_sum() {
     for _ in 0..20 {
         let others = [Spec::count(site), Spec::count(Address(site.0 + 3))].map(|spec| spec.patch(Patch::Auto));
         let Ok(ids) = session.insert(pid, &others) else { break };
-        let _ = session.poll().unwrap();
+        while let Some(event) = session.poll().unwrap() {
+            let _ = session.resume(event.tid);
+        }
         let ids: Vec<_> = ids.into_iter().flatten().collect();
         let _ = session.remove(pid, &ids);
     }

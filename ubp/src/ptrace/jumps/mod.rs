@@ -33,7 +33,7 @@ pub(super) use self::ring::{Ring, Shape};
 pub(super) use self::shared::Shared;
 pub(super) use self::slot::{Detail, SITES, Stack, Windows, stack_room};
 pub(super) use self::store::{Need, Store};
-pub(super) use self::sum::{Row, Sum, Taken};
+pub(super) use self::sum::{Reading, Row, Sum, Taken};
 pub(super) use self::test::Test;
 
 /// The place of a pc outside of the program's code.

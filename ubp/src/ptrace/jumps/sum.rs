@@ -41,6 +41,16 @@ pub(in crate::ptrace) struct Row<'a> {
     pub(in crate::ptrace) at: usize,
 }
 
+/// Why a row is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::ptrace) enum Reading {
+    /// The row keeps what it has.
+    Look,
+    Take,
+    /// Nothing is left for later.
+    Last,
+}
+
 /// What was read of a row before.
 #[derive(Clone, Debug)]
 pub(in crate::ptrace) struct Taken {
@@ -56,8 +66,9 @@ impl Default for Taken {
 
 impl Row<'_> {
     /// Takes what the row has beyond `taken`: number, sum (low word, high word), least, largest, and the buckets. `None`: it has nothing, or threads are
-    /// in the midst of their additions so that it is better read later. With `is_last` nothing is left for later.
-    pub(in crate::ptrace) fn take(self, taken: &mut Taken, is_last: bool) -> Option<Vec<u64>> {
+    /// in the midst of their additions so that it is better read later.
+    pub(in crate::ptrace) fn read(self, taken: &mut Taken, reading: Reading) -> Option<Vec<u64>> {
+        let is_last = reading == Reading::Last;
         let mut now = [0; WORDS - BUCKETS];
         // A thread adds to the sum first: what the buckets have, the sum has too.
         self.memory.copy(self.at + 8 * BUCKETS, &mut now);
@@ -80,6 +91,9 @@ impl Row<'_> {
             return None;
         }
         let (mut least, mut largest) = match self.has_ends() {
+            true if reading == Reading::Look => {
+                (!self.memory.load(self.at + LEAST), self.memory.load(self.at + LARGEST))
+            }
             true => (!self.memory.swap(self.at + LEAST), self.memory.swap(self.at + LARGEST)),
             false => (u64::MAX, 0),
         };
@@ -88,7 +102,9 @@ impl Row<'_> {
             let mean = u64::try_from(sum / u128::from(count)).unwrap_or(u64::MAX);
             (least, largest) = (mean, mean);
         }
-        *taken = Taken { sum: all, buckets: now };
+        if reading != Reading::Look {
+            *taken = Taken { sum: all, buckets: now };
+        }
         Some([count, sum as u64, (sum >> 64) as u64, least, largest].into_iter().chain(buckets).collect())
     }
 

@@ -28,7 +28,6 @@ impl Tracer {
 
     /// What an aggregation has, which is empty afterwards if that is asked for.
     pub(in crate::ptrace) fn read_aggregation(&mut self, id: AggregationId, take: bool) -> Result<Aggregated> {
-        self.tracees.read_sums();
-        self.tracees.sums.read(id, take)
+        if take { self.tracees.take_sums(id) } else { self.tracees.look_at_sums(id) }
     }
 }
