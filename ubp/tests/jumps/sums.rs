@@ -197,10 +197,13 @@ fn a_program_that_is_left_or_killed_keeps_its_sums() {
     }
 }
 
+/// Breakpoints at an address that name an aggregation.
+type Specs<'a> = dyn Fn(Address, AggregationId) -> Vec<Spec> + 'a;
+
 #[test]
 fn what_the_code_of_a_jump_cannot_sum_up_a_trap_does() {
     let odd = Operand::Register(Reg::RDI).is(Comparison::HasBits, 1);
-    let cases: [(&dyn Fn(Address, AggregationId) -> Vec<Spec>, Option<NoJump>, u64, u128); 5] = [
+    let cases: [(&Specs<'_>, Option<NoJump>, u64, u128); 5] = [
         (&|at, id| vec![Spec::count(at).aggregate(id); 2], Some(NoJump::Sums), 200, 9900),
         (&|at, id| vec![Spec::count(at).aggregate(id), Spec::record(at)], Some(NoJump::Records), 100, 4950),
         (&|at, id| vec![Spec::record(at).aggregate(id)], Some(NoJump::Sums), 100, 4950),

@@ -56,6 +56,6 @@ impl Space {
         self.read_sums_of(head, Reading::Last);
         let sums = self.jumps.get(head).into_iter().flat_map(|jump| &jump.members).filter_map(|member| member.sum);
         let rows: Vec<u64> = sums.map(|sum| sum.row).collect();
-        rows.iter().for_each(|row| drop(self.taken.remove(row)));
+        self.taken.retain(|row, _| !rows.contains(row));
     }
 }
