@@ -117,12 +117,16 @@ fn they_do_in_eight_threads_in_a_storm_of_signals_forks_and_execs() {
     if !is_wanted("storm", if is_slow { Length::Long } else { Length::Short }) {
         return;
     }
-    // A machine that has the module is emulated, and steps take long. Most steps of a dynamic program are the dynamic linker's.
-    let (flags, rounds): (&[&str], _) = if Path::new(DEVICE).exists() { (&["-static-pie"], "1") } else { (&[], "3") };
+    // A machine that has the module is emulated, and steps take long. Most steps of a dynamic program are the dynamic linker's. Each child
+    // gets every site anew, so that the C library has none there.
+    let is_emulated = Path::new(DEVICE).exists();
+    let (flags, rounds): (&[&str], _) = if is_emulated { (&["-static-pie"], "1") } else { (&[], "3") };
     let storm = Program::build("storm.c", flags).expect("gcc builds for this machine");
+    let own = ["main", "work", "compare", "mix", "run", "on_tick", "on_alarm", "make_children", "tick_again", "again"];
+    let with_sites: Vec<&str> = storm.functions().filter(|name| is_emulated && own.contains(name)).collect();
     let functions = ["main", "work", "compare"].map(|name| storm.instructions(name)).concat();
     assert!(functions.len() > 100, "{functions:?}");
-    compare(("traced", "storm, its work"), &[path(&storm), rounds], |(file, at)| {
+    compare_in(&with_sites, ("traced", "storm, its work"), &[path(&storm), rounds], |(file, at)| {
         file == storm.path() && functions.contains(at)
     });
 }
@@ -154,14 +158,20 @@ fn is_wanted(name: &str, length: Length) -> bool {
     is_wanted
 }
 
-/// Compares what happens at the places that are `chosen`; `noted` is the figure's section and name.
+/// Compares the hits of every instruction with the recorded executions, at the places that are `chosen`.
+fn compare(noted: (&str, &str), words: &[&str], chosen: impl Fn(&Place) -> bool) {
+    compare_in(&[], noted, words, chosen);
+}
+
+/// Compares what happens at the places that are `chosen`, with sites on the functions `with_sites` or, where there are none, on all code;
+/// `noted` is the figure's section and name.
 ///
 /// The vdso is left out: it reads the clock anew where the kernel moved it meanwhile. So are arm64's exclusive sequences: what carries
 /// no breakpoint, as they would go round for ever, and the rest of what goes round once more where an interrupt comes between.
-fn compare(noted: (&str, &str), words: &[&str], chosen: impl Fn(&Place) -> bool) {
+fn compare_in(with_sites: &[&str], noted: (&str, &str), words: &[&str], chosen: impl Fn(&Place) -> bool) {
     let (program, arguments) = words.split_first().expect("a program");
     let (mut recorded, (mut hits, exclusive, status)) = std::thread::scope(|scope| {
-        let hits = scope.spawn(|| hits(words));
+        let hits = scope.spawn(|| hits(with_sites, words));
         (record(program, arguments), hits.join().expect("the counts"))
     });
     for counts in [&mut recorded, &mut hits] {
@@ -192,7 +202,7 @@ fn path(program: &Program) -> &str {
 
 /// The hits that `ntrace count` tells, by addresses from each file's load base on, as a trace has them; and the places of exclusive
 /// sequences: those that it tells to have no breakpoint for their sake, and what is retried with them; and how `ntrace` ended.
-fn hits(words: &[&str]) -> (Counts, HashSet<Place>, ExitStatus) {
+fn hits(with_sites: &[&str], words: &[&str]) -> (Counts, HashSet<Place>, ExitStatus) {
     let counts = tempfile::NamedTempFile::new().expect("a temporary file");
     let mut command = Command::new("setarch");
     command.args([std::env::consts::ARCH, "-R"]).arg(ntrace()).args([
@@ -202,7 +212,7 @@ fn hits(words: &[&str]) -> (Counts, HashSet<Place>, ExitStatus) {
         "json",
         "-o",
     ]);
-    command.arg(counts.path());
+    command.arg(counts.path()).args(with_sites.iter().flat_map(|name| ["-b", name]));
     // Where the module is loaded, ptrace must not take its place.
     if Path::new(DEVICE).exists() {
         command.args(["--backend", "kernel"]);
