@@ -1,5 +1,4 @@
-// A program and a library of its own, without a C library: nearly all that it executes is the dynamic linker.
-// `-DLIBRARY` makes the library.
+// A program with one library, which is made with `-DLIBRARY`. Neither uses a C library: nearly all that is executed is the dynamic linker.
 
 enum { ROUNDS = 8 };
 

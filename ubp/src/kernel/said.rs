@@ -47,8 +47,10 @@ pub(super) fn signal_info(info: &[u8]) -> SignalInfo {
     SignalInfo::parse(&raw)
 }
 
-/// The call that a thread begins, and its events. `before` is the call in which the thread was. The kernel tells at the end of a call whether a
-/// handler is due; one whose signal comes later lets the program see the call interrupted, too.
+/// The call that a thread begins, and its events. `before` is the call in which the thread was.
+///
+/// The kernel tells at the end of an interrupted call whether the handler of a signal is due. A signal that comes after that has its handler run,
+/// too. If so, another call than the interrupted one begins, and the end of the interrupted one is told first.
 pub(super) fn begin(pid: Pid, syscall: Syscall, before: Option<Call>) -> (Call, VecDeque<EventKind>) {
     let call = Call { pid, syscall, is_interrupted: false };
     let entered = EventKind::SyscallEntered(syscall);
