@@ -1,7 +1,10 @@
 // Prints the arguments and the results of its functions as ntrace prints them.
 package main
 
-import "fmt"
+import (
+	"fmt"
+	"runtime"
+)
 
 type point struct {
 	X int
@@ -21,6 +24,8 @@ func behind(p *point, none *point) *point {
 }
 
 func main() {
+	// A call that waits for its output returns on the thread that it began on.
+	runtime.LockOSThread()
 	work(-3, "hello", []int32{1, -2, 3}, point{4, 2.25}, 1.25, true, 200)
 	work(1<<40, "", []int32{0, 0, 0}, point{-1, -0.25}, -1.75, false, 0)
 	behind(&point{7, -0.75}, nil)

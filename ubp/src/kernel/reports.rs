@@ -6,7 +6,7 @@ use std::time::Duration;
 use wire::commands::{Command, reported};
 use wire::{Failure, Status};
 
-use super::said::{Call, Said, continues};
+use super::said::{Call, Said, begin};
 use super::{Held, Kernel, cannot, failed};
 use crate::{
     Arch, Error, Event, EventKind, Options, Pid, Result, Signal, SignalInfo, Syscall, SyscallResult, SyscallReturn,
@@ -91,13 +91,12 @@ impl Kernel {
     /// A thread is held at the system call, signal or access of which the kernel has told before.
     pub(super) fn on_said(&mut self, pid: Pid, tid: Tid, address: u64, time: Duration) -> Result<()> {
         let mut kinds = self.said.remove(&tid).map(|said| self.meaning(pid, tid, said)).unwrap_or_default();
+        // A call whose end is known too was refused.
+        let is_about_to_call = matches!(kinds.back(), Some(EventKind::SyscallEntered(_)));
         let Some(first) = kinds.pop_front() else { return self.pass_by(pid, tid) };
-        let mut held = Held::new(pid, kinds);
-        match first {
-            EventKind::Signal(info) => held.signal = Some((info, address)),
-            // A call whose end is known too was refused.
-            EventKind::SyscallEntered(_) => held.is_about_to_call = held.pending.is_empty(),
-            _ => {}
+        let mut held = Held { is_about_to_call, ..Held::new(pid, kinds) };
+        if let EventKind::Signal(info) = first {
+            held.signal = Some((info, address));
         }
         self.held.insert(tid, held);
         self.emit(pid, tid, first, time);
@@ -122,16 +121,9 @@ impl Kernel {
         match said {
             Said::Entered(syscall) => {
                 self.inside.remove(&tid);
-                match self.calls.remove(&tid) {
-                    Some(before) if before.is_interrupted && continues(&syscall, &before.syscall) => {
-                        self.calls.insert(tid, Call { is_interrupted: false, ..before });
-                        VecDeque::new()
-                    }
-                    _ => {
-                        self.calls.insert(tid, Call { pid, syscall, is_interrupted: false });
-                        [EventKind::SyscallEntered(syscall)].into()
-                    }
-                }
+                let (call, events) = begin(pid, syscall, self.calls.remove(&tid));
+                self.calls.insert(tid, call);
+                events
             }
             Said::Returned { syscall, result, is_handled } => {
                 let outcome = SyscallResult::new(result, (-4095..0).contains(&result));
