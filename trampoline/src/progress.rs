@@ -13,12 +13,12 @@ pub enum Progress {
     /// The thread has tried to take a slot of a ring: as [`Progress::During`] if its zero flag is set, and else as [`Progress::Before`], or, in a
     /// ring that overwrites, as [`Progress::Numbered`].
     DuringIfZero,
-    /// The number of a row is added to the low half of the sum. The carry flag tells whether the high half lacks one; nothing else is done. A thread
-    /// continues at the program's pc when its caller has taken the number out of the sum.
+    /// The number of a row is added to the low half of the sum, and nothing else is done. The carry flag tells whether the high half lacks one. If a
+    /// caller adds that, counts the number in its bucket and tells it to both ends, this is as [`Progress::Done`].
     Summing,
     /// As [`Progress::Summing`], with the high half.
     Summed,
-    /// As [`Progress::Done`], but the least and the largest number of a row may lack the number. A caller raises both words, which may be done twice.
+    /// As [`Progress::Summed`], with the bucket: the least and the largest number of a row may lack the number. Both may be told it twice.
     Counted,
     /// The action is done or its condition did not hold, and the instruction is not done. A thread that continues at the program's pc tests
     /// the condition and acts once more.

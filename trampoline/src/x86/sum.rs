@@ -15,7 +15,7 @@ const BUCKETS: u8 = 32;
 
 /// Adds the number to the row. Overwrites rax, rcx and rdx.
 ///
-/// The order is that in which a caller can undo: the sum, the bucket, which counts the number, and then what may be done twice.
+/// The order is one in which a caller knows what is left: the sum, the bucket, which counts the number, and then what may be done twice.
 pub(super) fn sum(writer: &mut Writer<'_>, frame: &Frame, row: u64, source: Source) {
     let tells = writer.state.progress == Progress::Before;
     let reach = |writer: &mut Writer<'_>, progress| {

@@ -112,19 +112,29 @@ pub(super) fn leave_counted(tracees: &mut Tracees, tid: Tid) -> Result<Option<Le
     }
 }
 
-/// Undoes, or completes, what a thread has added to a row, by its progress. The thread is where it is in the program.
+/// Completes what a thread adds to a row, by its progress. The thread is where it is in the program.
 fn settle_sum(tracees: &Tracees, tid: Tid, store: usize, sum: &Sum, progress: Progress, carry: bool) -> Result<Done> {
     let registers = arch::read(tid)?;
     let value = value_of(&registers, sum.value);
     let row = tracees.space_at(tid)?.row(store, sum);
     let (Some(value), Some(row)) = (value, row) else { return Ok(Done::Nothing) };
-    match progress {
-        Progress::Summing => row.undo(value, carry),
-        Progress::Summed => row.undo(value, false),
-        Progress::Counted => row.complete(value),
-        _ => {}
+    let (lacks_carry, lacks_count, lacks_ends) = match progress {
+        Progress::Summing => (carry, true, true),
+        Progress::Summed => (false, true, true),
+        Progress::Counted => (false, false, true),
+        Progress::Done => (false, false, false),
+        _ => return Ok(Done::Nothing),
+    };
+    if lacks_carry {
+        row.carry();
     }
-    Ok(if matches!(progress, Progress::Counted | Progress::Done) { Done::Recorded } else { Done::Nothing })
+    if lacks_count {
+        row.count(value);
+    }
+    if lacks_ends {
+        row.tell(value);
+    }
+    Ok(Done::Recorded)
 }
 
 fn value_of(registers: &user_regs_struct, value: Operand) -> Option<u64> {

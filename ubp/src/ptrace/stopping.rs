@@ -1,5 +1,6 @@
 //! Stops running threads for operations of the tracer.
 
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use super::status::Status;
@@ -29,6 +30,11 @@ impl Tracer {
 
     /// Stops a thread, whatever it does, and pins it until [`Tracer::release_pinned`]. The reports on the way are handled.
     pub(super) fn pin(&mut self, tid: Tid) -> Result<Pinned> {
+        self.pin_within(tid, PATIENCE)
+    }
+
+    /// [`Tracer::pin`], for a thread that waits uninterruptibly for at most `patience`.
+    fn pin_within(&mut self, tid: Tid, patience: Duration) -> Result<Pinned> {
         let thread = self.tracees.thread_mut(tid)?;
         thread.pins += 1;
         if thread.stop().is_some() {
@@ -36,7 +42,7 @@ impl Tracer {
         }
         thread.interruption.call = arch::BlockedCall::of(tid);
         sys::interrupt(tid)?;
-        self.await_stop_for(tid, PATIENCE)?;
+        self.await_stop_for(tid, patience)?;
         Ok(Pinned { tid, was_stopped: false })
     }
 
@@ -77,6 +83,36 @@ impl Tracer {
             thread.unpin();
         }
         Ok(())
+    }
+
+    /// Does something while all threads in the memory of a process are stopped, except those that wait uninterruptibly for longer than `patience`.
+    /// The kernel stops such a thread before it executes its next instruction.
+    pub(super) fn with_stopped_threads<T>(
+        &mut self,
+        pid: Pid,
+        patience: Duration,
+        act: impl FnOnce(&mut Tracer) -> Result<T>,
+    ) -> Result<T> {
+        let mut pinned = Vec::new();
+        let result = self.pin_memory(pid, patience, &mut pinned).and_then(|()| act(self));
+        let released = pinned.into_iter().rev().try_for_each(|pinned| self.release_pinned(pinned));
+        result.and_then(|value| released.map(|()| value))
+    }
+
+    fn pin_memory(&mut self, pid: Pid, patience: Duration, pinned: &mut Vec<Pinned>) -> Result<()> {
+        let mut tried = BTreeSet::new();
+        loop {
+            let threads = self.tracees.threads_in(self.tracees.debuggee(pid)?.space);
+            let runs = |tid: &Tid| self.tracees.threads.get(tid).is_some_and(|thread| thread.stop().is_none());
+            let Some(tid) = threads.into_iter().find(|tid| runs(tid) && !tried.contains(tid)) else { return Ok(()) };
+            tried.insert(tid);
+            match self.pin_within(tid, patience) {
+                Ok(thread) => pinned.push(thread),
+                Err(Error::Uninterruptible(_)) => {}
+                Err(error) if is_gone(&error) => {}
+                Err(error) => return Err(error),
+            }
+        }
     }
 
     /// Brings a stopped thread out of the system call that it is in, to a stop from which it can be sent anywhere.

@@ -14,12 +14,12 @@ pub(super) struct Sums {
 }
 
 /// An aggregation.
-#[derive(Clone, Debug)]
-pub(super) struct Own {
+#[derive(Debug)]
+struct Own {
     declared: Aggregation,
     value: Operand,
     /// What was read of the rows of trampolines, and the hits that the tracer added.
-    pub(super) taken: Aggregate<Vec<u64>>,
+    taken: Aggregate<Vec<u64>>,
 }
 
 /// The most aggregations of a session.
@@ -73,33 +73,22 @@ impl Sums {
 
     /// Adds what a trampoline has summed up in the memory of `owner`.
     pub(super) fn add_all(&mut self, owner: Pid, summed: &Summed) {
-        if let Some(own) = self.all.get_mut(&summed.id) {
-            own.add_all(owner, summed);
+        let Some(own) = self.all.get_mut(&summed.id) else { return };
+        let all = summed.words.as_slice();
+        let words = if own.declared.buckets.is_some() { Some(all) } else { all.get(..FIXED) };
+        if let Some(values) = words.and_then(|words| own.declared.values(words)) {
+            own.taken.add_all(own.key(owner, summed.site), &values);
         }
     }
 
-    /// Takes what an aggregation has.
-    pub(super) fn take(&mut self, id: AggregationId) -> Result<Aggregated> {
+    /// What an aggregation has, which is empty afterwards if that is asked for.
+    pub(super) fn read(&mut self, id: AggregationId, take: bool) -> Result<Aggregated> {
         let own = self.all.get_mut(&id).ok_or(Error::Aggregation(AggregationError::Unknown))?;
-        Ok(own.taken.take())
-    }
-
-    /// A copy of an aggregation.
-    pub(super) fn copy(&self, id: AggregationId) -> Result<Own> {
-        self.all.get(&id).cloned().ok_or(Error::Aggregation(AggregationError::Unknown))
+        Ok(if take { own.taken.take() } else { own.taken.read() })
     }
 }
 
 impl Own {
-    /// Adds what a trampoline has summed up in the memory of `owner`.
-    pub(super) fn add_all(&mut self, owner: Pid, summed: &Summed) {
-        let all = summed.words.as_slice();
-        let words = if self.declared.buckets.is_some() { Some(all) } else { all.get(..FIXED) };
-        if let Some(values) = words.and_then(|words| self.declared.values(words)) {
-            self.taken.add_all(self.key(owner, summed.site), &values);
-        }
-    }
-
     fn key(&self, owner: Pid, site: u64) -> Vec<u64> {
         let part = |part: &AggregationKey| match part {
             AggregationKey::Process => owner.0 as u64,

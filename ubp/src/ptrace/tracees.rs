@@ -5,7 +5,6 @@ use std::ops::{Index, IndexMut};
 
 use libc::c_int;
 
-use super::jumps::Reading;
 use super::recorder::Recorded;
 use super::space::Space;
 use super::space::page::Handled;
@@ -14,7 +13,7 @@ use super::sums::Sums;
 use super::sys;
 use super::thread::{State, Stop, Thread};
 use crate::loader::Loader;
-use crate::{Aggregated, AggregationId, Error, Options, Pid, Process, Result, Stdio, Syscalls, Tid};
+use crate::{AggregationId, Error, Options, Pid, Process, Result, Stdio, Syscalls, Tid};
 
 /// The number of an address space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -279,41 +278,26 @@ impl Tracees {
         std::mem::take(&mut self.recorded)
     }
 
-    /// Takes what an aggregation has.
-    pub(super) fn take_sums(&mut self, id: AggregationId) -> Result<Aggregated> {
-        for space in self.spaces.values_mut() {
-            space.read_sums(Reading::Take);
-            space.summed.drain(..).for_each(|summed| self.sums.add_all(space.owner, &summed));
-        }
-        self.sums.take(id)
+    /// The address spaces in which trampolines add hits to an aggregation.
+    pub(super) fn summing(&self, id: AggregationId) -> Vec<SpaceId> {
+        self.spaces.iter().filter(|(_, space)| space.sums_up(id)).map(|(id, _)| *id).collect()
     }
 
-    /// What an aggregation has.
-    pub(super) fn look_at_sums(&mut self, id: AggregationId) -> Result<Aggregated> {
-        // What jumps had that are gone stays.
+    /// Adds what trampolines have summed up, also those that are gone, to the aggregations.
+    pub(super) fn collect_sums(&mut self) {
         let Tracees { spaces, sums, .. } = self;
         for space in spaces.values_mut() {
             space.summed.drain(..).for_each(|summed| sums.add_all(space.owner, &summed));
         }
-        let mut copy = sums.copy(id)?;
-        for space in spaces.values_mut() {
-            space.read_sums(Reading::Look);
-            space
-                .summed
-                .drain(..)
-                .filter(|summed| summed.id == id)
-                .for_each(|summed| copy.add_all(space.owner, &summed));
-        }
-        Ok(copy.taken.take())
     }
 
     /// Counts one user of an address space less; the last one takes it along.
     pub(super) fn drop_space(&mut self, id: SpaceId) {
         if let Some(space) = self.spaces.get_mut(&id) {
             space.users = space.users.saturating_sub(1);
-            space.read_sums(if space.users == 0 { Reading::Last } else { Reading::Take });
-            space.summed.drain(..).for_each(|summed| self.sums.add_all(space.owner, &summed));
             if space.users == 0 {
+                space.take_sums();
+                space.summed.drain(..).for_each(|summed| self.sums.add_all(space.owner, &summed));
                 space.read_rings_at_end();
             } else {
                 space.read_rings();

@@ -1,5 +1,6 @@
 //! Jumps at sites.
 
+use insn::x86::Reg;
 use libc::user_regs_struct;
 use trampoline::arm64::Place;
 use trampoline::x86::Subject;
@@ -14,7 +15,7 @@ pub(in crate::ptrace) fn test_subject(_: Operand, _: u64) -> Option<Subject> {
 }
 
 /// The register of a value that trampolines sum up: they cannot.
-pub(in crate::ptrace) fn sum_register(_: Operand) -> Option<()> {
+pub(in crate::ptrace) fn sum_register(_: Operand) -> Option<Reg> {
     None
 }
 

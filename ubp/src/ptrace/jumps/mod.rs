@@ -33,7 +33,7 @@ pub(super) use self::ring::{Ring, Shape};
 pub(super) use self::shared::Shared;
 pub(super) use self::slot::{Detail, SITES, Stack, Windows, stack_room};
 pub(super) use self::store::{Need, Store};
-pub(super) use self::sum::{Reading, Row, Sum, Taken};
+pub(super) use self::sum::{Row, Sum, Taken};
 pub(super) use self::test::Test;
 
 /// The place of a pc outside of the program's code.
@@ -76,11 +76,10 @@ impl Jumps {
         self.heads.values().map(Arc::as_ref)
     }
 
-    /// The sites of the jumps whose trampolines sum hits up.
-    pub(super) fn summing(&self) -> impl Iterator<Item = u64> {
+    /// The jumps whose trampolines sum hits up.
+    pub(super) fn summing(&self) -> impl Iterator<Item = &Jump> {
         let has_rows = self.stores.iter().any(|store| store.has_rows);
-        let jumps = self.iter().filter(move |jump| has_rows && jump.members.iter().any(|member| member.sum.is_some()));
-        jumps.map(|jump| jump.site)
+        self.iter().filter(move |jump| has_rows && jump.members.iter().any(|member| member.sum.is_some()))
     }
 
     /// The jump whose trampoline runs the instruction at an address.

@@ -49,9 +49,11 @@ impl Shared {
         }
     }
 
-    /// Adds to the aligned word at an offset. Returns what it was before.
-    pub(in crate::ptrace) fn add(&self, offset: usize, value: u64) -> u64 {
-        self.word(offset).map_or(0, |word| word.fetch_add(value, Ordering::AcqRel))
+    /// Adds to the aligned word at an offset.
+    pub(in crate::ptrace) fn add(&self, offset: usize, value: u64) {
+        if let Some(word) = self.word(offset) {
+            word.fetch_add(value, Ordering::AcqRel);
+        }
     }
 
     /// Makes the aligned word at an offset at least `value`.

@@ -1,7 +1,10 @@
 //! Hits that are summed up: where they happen by the code of jumps, and elsewhere by the tracer.
 
+use std::time::Duration;
+
 use super::super::Tracer;
 use super::super::arch::sum_register;
+use super::super::sys::unless_gone;
 use crate::aggregation::Aggregated;
 use crate::arch::MACHINES;
 use crate::backend::Backend;
@@ -28,6 +31,16 @@ impl Tracer {
 
     /// What an aggregation has, which is empty afterwards if that is asked for.
     pub(in crate::ptrace) fn read_aggregation(&mut self, id: AggregationId, take: bool) -> Result<Aggregated> {
-        if take { self.tracees.take_sums(id) } else { self.tracees.look_at_sums(id) }
+        // No thread is in the midst of an addition where all are stopped.
+        for space in self.tracees.summing(id) {
+            let Some(&pid) = self.tracees.processes_in(space).first() else { continue };
+            let taken = self.with_stopped_threads(pid, Duration::ZERO, |tracer| {
+                tracer.tracees.space_of_mut(pid)?.take_sums();
+                Ok(())
+            });
+            unless_gone(taken)?;
+        }
+        self.tracees.collect_sums();
+        self.tracees.sums.read(id, take)
     }
 }

@@ -1,7 +1,7 @@
 //! The reading of what trampolines have summed up.
 
 use super::Space;
-use crate::ptrace::jumps::{Reading, Row, Sum};
+use crate::ptrace::jumps::{Row, Sum};
 use crate::ptrace::sums::Summed;
 use crate::{AggregationId, NoJump, Operand, Spec};
 
@@ -32,28 +32,33 @@ impl Space {
         Some(Row { memory: store.rows.as_deref()?, at: store.offset(sum.row) })
     }
 
-    /// Reads what trampolines have summed up.
-    pub(in crate::ptrace) fn read_sums(&mut self, reading: Reading) {
-        let heads: Vec<u64> = self.jumps.summing().collect();
-        heads.into_iter().for_each(|head| self.read_sums_of(head, reading));
+    /// Whether a trampoline adds hits to an aggregation.
+    pub(in crate::ptrace) fn sums_up(&self, id: AggregationId) -> bool {
+        let mut members = self.jumps.summing().flat_map(|jump| &jump.members);
+        members.any(|member| member.sum.is_some_and(|sum| sum.id == id))
     }
 
-    /// Reads what the trampoline of the jump at `head` has summed up.
-    pub(super) fn read_sums_of(&mut self, head: u64, reading: Reading) {
+    /// Takes what trampolines have summed up. No thread is in one.
+    pub(in crate::ptrace) fn take_sums(&mut self) {
+        let heads: Vec<u64> = self.jumps.summing().map(|jump| jump.site).collect();
+        heads.into_iter().for_each(|head| self.take_sums_of(head));
+    }
+
+    fn take_sums_of(&mut self, head: u64) {
         let Some(jump) = self.jumps.get(head) else { return };
         let members = jump.members.iter().filter_map(|member| Some((head + u64::from(member.offset), member.sum?)));
         let (members, store): (Vec<(u64, Sum)>, usize) = (members.collect(), jump.store);
         for (site, sum) in members {
             let mut taken = self.taken.remove(&sum.row).unwrap_or_default();
-            let words = self.row(store, &sum).and_then(|row| row.read(&mut taken, reading));
+            let words = self.row(store, &sum).and_then(|row| row.take(&mut taken));
             self.taken.insert(sum.row, taken);
             self.summed.extend(words.map(|words| Summed { id: sum.id, site, words }));
         }
     }
 
-    /// Forgets what was read of the rows of a jump that goes.
+    /// Takes what the trampoline of a jump that goes has summed up, and forgets its rows.
     pub(super) fn end_sums_of(&mut self, head: u64) {
-        self.read_sums_of(head, Reading::Last);
+        self.take_sums_of(head);
         let sums = self.jumps.get(head).into_iter().flat_map(|jump| &jump.members).filter_map(|member| member.sum);
         let rows: Vec<u64> = sums.map(|sum| sum.row).collect();
         self.taken.retain(|row, _| !rows.contains(row));
