@@ -14,6 +14,7 @@ mod life;
 mod records;
 mod signals;
 mod stacks;
+mod sum_places;
 mod sums;
 
 use std::io::{BufReader, Read, Write};
