@@ -139,8 +139,8 @@ impl Session {
     }
 
     /// What an aggregation has summed up so far, of all processes, also of those that have ended. The kernel's rows are of one moment.
-    /// Over ptrace(2) a hit under way may still be missing, or be in the sum or in the ends alone, until the next result; it is in all of them once the
-    /// threads are held or have ended. A thread that is killed in the midst of an addition may leave its last hit incomplete.
+    /// Over ptrace(2) the threads of a process are stopped while new hits are read of its jumps, as they are while a jump is inserted. A thread that is
+    /// killed in the midst of an addition may leave its last hit incomplete.
     ///
     /// # Errors
     /// [`Error::Aggregation`] for an unknown id, or without memory.
@@ -148,8 +148,7 @@ impl Session {
         self.backend.aggregated(id, false)
     }
 
-    /// As [`Session::aggregated`], and the aggregation is empty afterwards: each hit is in one result. Over ptrace(2) the sum or
-    /// the ends of one may have a hit under way that the count of the next has; all results together are exact.
+    /// As [`Session::aggregated`], and the aggregation is empty afterwards: each hit is in one result.
     ///
     /// # Errors
     /// As [`Session::aggregated`].

@@ -193,6 +193,7 @@ impl Follower {
             if !self.takes_late {
                 self.take_records(sink)?;
             }
+            self.take_sums(sink, false)?;
             if self.inserter.gate.is_open() {
                 sink.idle(&self.session, &self.spaces)?;
             }
@@ -236,7 +237,12 @@ impl Follower {
                 }
             }
         }
-        if let Some(summing) = &self.inserter.summing {
+        Ok(())
+    }
+
+    /// Passes the hits that were summed up so far to the command. `asked`: something else asks for it than the time that has passed.
+    fn take_sums(&mut self, sink: &mut impl Sink, asked: bool) -> Result<()> {
+        if let Some(summing) = self.inserter.summing.as_mut().filter(|summing| asked || summing.is_due()) {
             let taken = summing.take(&mut self.session).map_err(Failure::trace)?;
             for (pid, summed) in taken.rows.iter().filter_map(|(key, values)| summed(key, values)) {
                 let space = self.spaces.entry(pid).or_insert_with(|| Space::new(pid));
@@ -253,6 +259,7 @@ impl Follower {
         if is_last || !self.takes_late {
             self.take_records(sink)?;
         }
+        self.take_sums(sink, is_last || matches!(event.kind, EventKind::Unloaded(_)))?;
         match self.react(event, sink) {
             Err(Trouble::Trace(error)) if is_end(&error) => Ok(()),
             Err(Trouble::Trace(error)) => Err(Failure::trace(error)),
@@ -394,6 +401,9 @@ impl Follower {
             if let Err(failure) = self.take_records(sink) {
                 tell(failure);
             }
+        }
+        if let Err(failure) = self.take_sums(sink, true) {
+            tell(failure);
         }
         // The session took the exit status of a process from the kernel when it learned of the end, so that the event alone has it.
         while let Ok(Some(event)) = self.session.poll() {

@@ -1,12 +1,17 @@
 //! Hits that the module or the code of jumps sums up, in the place of an event or a record for each.
 
+use std::time::{Duration, Instant};
+
 use ubp::core::Buckets;
 use ubp::rules::{Value, Values};
-use ubp::{Aggregated, Aggregation, AggregationId, AggregationKey, Arch, Error, Operand, Pid, Session};
+use ubp::{Aggregated, Aggregation, AggregationId, AggregationKey, Arch, Error, Mechanism, Operand, Pid, Session};
 
 use crate::args::{FilterArgs, Key, Source};
 use crate::native;
 use crate::process::Space;
+
+/// The least time between two readings that stop the program's threads, where nothing asks for one.
+const REST: Duration = Duration::from_secs(1);
 
 /// Bytes of an aggregation's rows at most, and rows at most.
 const MOST_BYTES: usize = 4 << 20;
@@ -32,6 +37,9 @@ pub(crate) struct Summed<'a> {
 /// The aggregation of a session.
 #[derive(Debug)]
 pub(super) struct Summing {
+    /// Whether the program's threads are stopped while the rows are read.
+    stops: bool,
+    taken: Instant,
     id: AggregationId,
 }
 
@@ -73,7 +81,10 @@ impl Summing {
         let declared = sums.declared().filter(|_| is_plain);
         let Some(declared) = declared else { return Ok(None) };
         match session.aggregate(&declared) {
-            Ok(id) => Ok(Some(Summing { id })),
+            Ok(id) => {
+                let stops = session.mechanism() == Mechanism::Ptrace;
+                Ok(Some(Summing { stops, taken: Instant::now(), id }))
+            }
             // An older module, or one without memory, tells of each hit. So does ptrace for what jumps cannot sum up.
             Err(Error::Unsupported { .. } | Error::Aggregation(_)) => Ok(None),
             Err(error) => Err(error),
@@ -86,11 +97,17 @@ impl Summing {
         is_wide.then_some(self.id)
     }
 
+    /// Whether the rows are to be read now, where nothing else asks for it.
+    pub(super) fn is_due(&self) -> bool {
+        !self.stops || self.taken.elapsed() >= REST
+    }
+
     /// Takes the rows of the hits since the last call. The aggregation is empty afterwards.
     ///
     /// # Errors
     /// The session failed.
-    pub(super) fn take(&self, session: &mut Session) -> ubp::Result<Aggregated> {
+    pub(super) fn take(&mut self, session: &mut Session) -> ubp::Result<Aggregated> {
+        self.taken = Instant::now();
         session.take_aggregated(self.id)
     }
 }

@@ -278,9 +278,9 @@ impl Tracees {
         std::mem::take(&mut self.recorded)
     }
 
-    /// The address spaces in which trampolines add hits to an aggregation.
+    /// The address spaces in which trampolines have added hits to an aggregation.
     pub(super) fn summing(&self, id: AggregationId) -> Vec<SpaceId> {
-        self.spaces.iter().filter(|(_, space)| space.sums_up(id)).map(|(id, _)| *id).collect()
+        self.spaces.iter().filter(|(_, space)| space.has_sums(id)).map(|(id, _)| *id).collect()
     }
 
     /// Adds what trampolines have summed up, also those that are gone, to the aggregations.

@@ -108,6 +108,35 @@ fn each_hit_is_in_one_of_the_results_that_are_taken_while_threads_run() {
     assert_eq!(all.read(), model(vec![pid.0 as u64, site.0], rounds, 4));
 }
 
+#[test]
+fn a_result_without_new_hits_stops_no_thread() {
+    let program = build("x86/tested", &[]);
+    let (mut child, mut out) = start(&program, &["10", "0", "waits"]);
+    assert_eq!(line(&mut out), "ready\n");
+    let mut session = by_ptrace();
+    let pid = session.attach(Pid(child.id() as i32)).unwrap();
+    let id = session.aggregate(&declared(Reg::RDX)).unwrap();
+    let site = symbol(&session, pid, "probe");
+    session.insert(pid, &[Spec::count(site).aggregate(id).patch(Patch::Jump)]).unwrap()[0].unwrap();
+    // The thread waits in the kernel, and each stop is one more wait.
+    let status = |key: &str| {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", pid.0)).unwrap();
+        status.lines().find(|line| line.starts_with(key)).unwrap().to_owned()
+    };
+    while !status("State").contains("S (") {
+        let _ = session.poll().unwrap();
+    }
+    let waits = || status("voluntary_ctxt_switches");
+    let before = waits();
+    for _ in 0..10 {
+        assert!(session.take_aggregated(id).unwrap().rows.is_empty());
+    }
+    assert_eq!(waits(), before);
+    session.detach(pid).unwrap();
+    drop(child.stdin.take());
+    child.wait().unwrap();
+}
+
 /// Signals that find threads anywhere in the code of jumps.
 #[test]
 fn signals_and_stops_in_the_code_of_sums_change_none() {

@@ -53,11 +53,21 @@ impl Default for Taken {
 }
 
 impl Row<'_> {
+    /// Whether the row has hits beyond `taken`.
+    pub(in crate::ptrace) fn has_more(self, taken: Option<&Taken>) -> bool {
+        self.buckets() != taken.map_or([0; WORDS - BUCKETS], |taken| taken.buckets)
+    }
+
+    fn buckets(self) -> [u64; WORDS - BUCKETS] {
+        let mut buckets = [0; WORDS - BUCKETS];
+        self.memory.copy(self.at + 8 * BUCKETS, &mut buckets);
+        buckets
+    }
+
     /// Takes what the row has beyond `taken`, while no thread adds to it: number, sum (low word, high word), least, largest, and the buckets. `None`:
     /// nothing. What a thread has left that was killed in the midst of its addition, or that writes over the row, gives values that fit the buckets.
     pub(in crate::ptrace) fn take(self, taken: &mut Taken) -> Option<Vec<u64>> {
-        let mut now = [0; WORDS - BUCKETS];
-        self.memory.copy(self.at + 8 * BUCKETS, &mut now);
+        let now = self.buckets();
         let buckets: Vec<u64> = now.iter().zip(&taken.buckets).map(|(now, before)| now.wrapping_sub(*before)).collect();
         let count = buckets.iter().fold(0_u64, |sum, count| sum.wrapping_add(*count));
         if count == 0 {

@@ -1,7 +1,7 @@
 //! The reading of what trampolines have summed up.
 
 use super::Space;
-use crate::ptrace::jumps::{Row, Sum};
+use crate::ptrace::jumps::{Jump, Row, Sum};
 use crate::ptrace::sums::Summed;
 use crate::{AggregationId, NoJump, Operand, Spec};
 
@@ -32,10 +32,13 @@ impl Space {
         Some(Row { memory: store.rows.as_deref()?, at: store.offset(sum.row) })
     }
 
-    /// Whether a trampoline adds hits to an aggregation.
-    pub(in crate::ptrace) fn sums_up(&self, id: AggregationId) -> bool {
-        let mut members = self.jumps.summing().flat_map(|jump| &jump.members);
-        members.any(|member| member.sum.is_some_and(|sum| sum.id == id))
+    /// Whether trampolines have added hits to an aggregation that are not taken.
+    pub(in crate::ptrace) fn has_sums(&self, id: AggregationId) -> bool {
+        let sums = |jump: &Jump| jump.members.iter().filter_map(|member| member.sum).collect::<Vec<Sum>>();
+        let mut all = self.jumps.summing().flat_map(|jump| sums(jump).into_iter().map(move |sum| (jump.store, sum)));
+        all.any(|(store, sum)| {
+            sum.id == id && self.row(store, &sum).is_some_and(|row| row.has_more(self.taken.get(&sum.row)))
+        })
     }
 
     /// Takes what trampolines have summed up. No thread is in one.
