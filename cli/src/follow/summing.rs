@@ -97,7 +97,7 @@ impl Summing {
         is_wide.then_some(self.id)
     }
 
-    /// Whether the rows are to be read now, where nothing else asks for it.
+    /// Whether it is time to read the rows, where nothing else asks for it.
     pub(super) fn is_due(&self) -> bool {
         !self.stops || self.taken.elapsed() >= REST
     }
