@@ -11,7 +11,7 @@ use super::thread::{State, Stop, Thread};
 use super::{Tracer, arch};
 use crate::{Error, Pid, Result, Tid};
 
-/// The time for which a report is waited for between two looks at what the thread does.
+/// The most time for which a report is waited for between two looks at what the thread does.
 pub(super) const GLANCE: Duration = Duration::from_millis(50);
 
 /// A thread that an operation keeps stopped.
@@ -49,9 +49,11 @@ impl Tracer {
     /// Handles the reports of a pinned thread until it is stopped, or until it has waited uninterruptibly for `patience`. A
     /// thread that is given up is not pinned any more.
     pub(super) fn await_stop_for(&mut self, tid: Tid, patience: Duration) -> Result<()> {
+        // Without patience a thread is given up at the first look.
+        let glance = if patience.is_zero() { GLANCE } else { GLANCE.min(patience) };
         let mut stuck = None;
         while self.tracees.thread(tid)?.stop().is_none() {
-            match self.reports.report_within(&mut self.tracees, tid, GLANCE)? {
+            match self.reports.report_within(&mut self.tracees, tid, glance)? {
                 Some(report) => self.handle_report(tid, report)?,
                 // The first thread of a process, which reports its end after those of all others.
                 None if has_ended(tid) => return self.give_up(tid),

@@ -4,12 +4,17 @@ use std::time::Duration;
 
 use super::super::Tracer;
 use super::super::arch::sum_register;
+use super::super::blocked::Blocked;
+use super::super::status::Status;
 use super::super::sys::unless_gone;
 use crate::aggregation::Aggregated;
 use crate::arch::MACHINES;
 use crate::backend::Backend;
 use crate::core::Buckets;
-use crate::{Aggregation, AggregationId, AggregationKey, Error, Result};
+use crate::{Aggregation, AggregationId, AggregationKey, Error, Pid, Result, Tid};
+
+/// The time for which all threads of a memory wait for one that waits uninterruptibly.
+const MOMENT: Duration = Duration::from_millis(1);
 
 impl Tracer {
     /// Adds an aggregation that the code of jumps can make.
@@ -31,16 +36,25 @@ impl Tracer {
 
     /// What an aggregation has, which is empty afterwards if that is asked for.
     pub(in crate::ptrace) fn read_aggregation(&mut self, id: AggregationId, take: bool) -> Result<Aggregated> {
-        // No thread is in the midst of an addition where all are stopped.
         for space in self.tracees.summing(id) {
             let Some(&pid) = self.tracees.processes_in(space).first() else { continue };
-            let taken = self.with_stopped_threads(pid, Duration::ZERO, |tracer| {
-                tracer.tracees.space_of_mut(pid)?.take_sums();
-                Ok(())
-            });
-            unless_gone(taken)?;
+            unless_gone(self.with_stopped_threads(pid, MOMENT, |tracer| tracer.take_sums(pid)))?;
         }
         self.tracees.collect_sums();
         self.tracees.sums.read(id, take)
+    }
+
+    /// Takes what trampolines have summed up in a memory, all of whose threads are stopped or wait uninterruptibly. One that waits for a page may be in
+    /// the midst of an addition: the next result has what is in the memory then.
+    fn take_sums(&mut self, pid: Pid) -> Result<()> {
+        let threads = self.tracees.threads_in(self.tracees.debuggee(pid)?.space);
+        let waits_for_memory = |tid: &Tid| {
+            let is_stopped = self.tracees.threads.get(tid).is_none_or(|thread| thread.stop().is_some());
+            !is_stopped && Status::read(*tid).is_ok_and(|status| status.state != b'Z') && Blocked::of(*tid).is_none()
+        };
+        if !threads.iter().any(waits_for_memory) {
+            self.tracees.space_of_mut(pid)?.take_sums();
+        }
+        Ok(())
     }
 }
