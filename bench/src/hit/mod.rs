@@ -42,6 +42,7 @@ fn table(title: &str, code: &[u8], options: &Options) -> Result<()> {
     let per_cpu =
         [Action::CountPerCpu { counters: data + 0x1000, words: 3, stride: 6, source: CpuSource::SegmentLimit }];
     let histogram = [Action::Log2 { buckets: data + 0x2000, source: Source::Register(Reg::RDI) }];
+    let sum = [Action::Sum { row: data + 0x2800, source: Source::Register(Reg::RDI) }];
     let fields = [Field::Argument(0), Field::Argument(1), Field::Argument(2)];
     let ring = Ring { control: data + 0x4000, slots: data + 0x5000, count: 6, size: 7, full: WhenFull::Lose };
     let records = [Action::Record(Record { ring, id: 1, key: ThreadKey::Word, rdtscp: true, fields: &fields })];
@@ -61,6 +62,7 @@ fn table(title: &str, code: &[u8], options: &Options) -> Result<()> {
         ("count per processor", with(&per_cpu)),
         ("condition that does not hold", Probe { condition: &never, ..with(&atomic) }),
         ("histogram of an argument", with(&histogram)),
+        ("sum and histogram of an argument", with(&sum)),
         ("record of three arguments", with(&records)),
         ("record of the registers and 2 KiB of stack", with(&stacks)),
     ];
