@@ -47,6 +47,7 @@ fn calls(number: u64) -> u64 {
 // A no-operation of ten bytes, which newer kernels' uprobes make a call of after their first hit; then as `meeting`.
 #[cfg(target_arch = "x86_64")]
 std::arch::global_asm!(
+    ".globl padded",
     "padded:",
     ".byte 0x66, 0x2e, 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0",
     "jmp {meeting}",
