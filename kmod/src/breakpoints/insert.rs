@@ -2,6 +2,8 @@
 
 //! Insertion of many breakpoints at once: the tables are written first, and all breakpoint instructions after them.
 
+use core::ops::Range;
+
 use fastpath::{arch, mark};
 use kernel::alloc::KVec;
 use kernel::prelude::*;
@@ -39,9 +41,11 @@ pub(crate) struct Batch<'a> {
     patches: Patches<'a>,
     /// For each patch the number of its site in the command, the index of its arena and its entry.
     patched: KVVec<(usize, usize, Number)>,
-    /// The program's code from an address on.
+    /// The memory from an address on.
     chunk: KVVec<u8>,
     chunk_at: u64,
+    /// The part of it that has the program's bytes in the place of breakpoint instructions.
+    clean: Range<u64>,
 }
 
 /// An entry that is about to be written.
@@ -129,6 +133,7 @@ impl<'a> Batch<'a> {
             patched: KVVec::new(),
             chunk: KVVec::new(),
             chunk_at: 0,
+            clean: 0..0,
         })
     }
 
@@ -255,7 +260,7 @@ impl<'a> Batch<'a> {
     /// `address` from it.
     fn look(&mut self, address: u64, code: Code) -> Result<(u64, usize), Failure> {
         let first = address.saturating_sub(MARGIN).max(code.start);
-        let last = address.saturating_add(MARGIN + MAX_LEN as u64).min(code.end);
+        let last = first.saturating_add(2 * MARGIN + MAX_LEN as u64).min(code.end);
         let chunk_end = self.chunk_at + self.chunk.len() as u64;
         if first < self.chunk_at || last > chunk_end {
             let start = (first & !(CHUNK / 2 - 1)).max(code.start);
@@ -263,12 +268,32 @@ impl<'a> Batch<'a> {
             let there = self.memory().read(start, &mut self.chunk)?;
             self.chunk.keep(there);
             self.chunk_at = start;
-            self.breakpoints.clean(start, &mut self.chunk);
-            if let Some((address, bytes)) = self.over {
-                overlay(&mut self.chunk, start, bytes, address);
-            }
+            self.clean = first..first;
         }
+        self.clean_up(first, last);
         Ok((first, (address - first) as usize))
+    }
+
+    /// Puts the program's bytes in the place of breakpoint instructions from `first` to `last`. Each byte that looks like such an instruction costs
+    /// a search of the tables, so that what nobody looks at stays as it is.
+    fn clean_up(&mut self, first: u64, last: u64) {
+        if !(self.clean.start..=self.clean.end).contains(&first) {
+            self.clean = first..first;
+        }
+        let last = last.min(self.chunk_at + self.chunk.len() as u64);
+        let dirty = self.clean.end..last;
+        let offset = |address: u64| address.wrapping_sub(self.chunk_at) as usize;
+        if dirty.is_empty() {
+            return;
+        }
+        if let Some(bytes) = self.chunk.get_mut(offset(dirty.start)..offset(dirty.end)) {
+            self.breakpoints.clean(dirty.start, bytes);
+        }
+        self.clean.end = last;
+        // What is about to be written counts, whatever stands there now.
+        if let Some((address, bytes)) = self.over {
+            overlay(&mut self.chunk, self.chunk_at, bytes, address);
+        }
     }
 
     /// The index of an arena of the attachment that has room for a site, within reach of the site if possible, and in guarded pages if the

@@ -75,7 +75,7 @@ impl Lab {
     }
 
     /// Runs the case from several random states, in place and through the plan with a near and a far slot, and past a breakpoint of
-    /// the kernel module's where that is loaded.
+    /// the kernel module's where that is loaded. An emulated processor runs it through the near slot and past the module's breakpoint alone.
     ///
     /// # Panics
     /// With every difference in words.
@@ -107,23 +107,24 @@ impl Lab {
             let mut state = State::random(self.bits, self.layout, &self.base, &mut rng);
             state.regs.rip = start;
             (case.setup)(&mut state);
-            let mut expected = self.run(&program, &state, None, &case.forwarded).map_err(|error| error.to_string())?;
-            let mut near = None;
-            for placement in [Placement::Far, Placement::Near] {
-                let mut probe = Probe::new(&insn, site, self.layout.slot(placement));
-                let found = self.run(&program, &state, Some(&mut probe), &case.forwarded);
-                let found = found.map_err(|error| error.to_string())?;
-                let differences = differences(&expected, &found);
-                if check.is_emulated {
-                    // Plans do what processors do, which QEMU does not always: the module is to do what they do.
-                    expected = found;
-                } else if !differences.is_empty() {
-                    let rip = expected.state.as_ref().map_or(0, |state| state.regs.rip);
-                    return Err(report(&insn, seed, placement, &probe, rip, &differences));
+            let (near, found) = self.by_slot(&insn, &program, &state, &case.forwarded, Placement::Near)?;
+            check.ways.push((Placement::Near, near.way.ok_or("the site was never hit")?));
+            let expected = if check.is_emulated {
+                // Plans do what processors do, which QEMU does not always: the module is to do what a plan does.
+                found
+            } else {
+                let expected = self.run(&program, &state, None, &case.forwarded).map_err(|error| error.to_string())?;
+                let (far, by_far) = self.by_slot(&insn, &program, &state, &case.forwarded, Placement::Far)?;
+                check.ways.push((Placement::Far, far.way.ok_or("the site was never hit")?));
+                for (placement, probe, found) in [(Placement::Near, &near, found), (Placement::Far, &far, by_far)] {
+                    let differences = differences(&expected, &found);
+                    if !differences.is_empty() {
+                        let rip = expected.state.as_ref().map_or(0, |state| state.regs.rip);
+                        return Err(report(&insn, seed, placement, probe, rip, &differences));
+                    }
                 }
-                check.ways.push((placement, probe.way.ok_or("the site was never hit")?));
-                near = Some(probe);
-            }
+                expected
+            };
             let mut alone = Probe::new(&insn, site, self.layout.slot(Placement::Near));
             alone.alone = true;
             if !check.is_emulated && state.regs.eflags & TRAP_FLAG == 0 && alone.whole().is_some() {
@@ -135,7 +136,9 @@ impl Lab {
                 }
             }
             check.signal = if let Stop::Signal { number, .. } = expected.stop { number } else { 0 };
-            let Some(near) = near.filter(|near| !near.is_excused(&state, &expected)) else { continue };
+            if near.is_excused(&state, &expected) {
+                continue;
+            }
             let past = self.past_module(&program, &state, &case.forwarded, &near, &expected);
             match past.map_err(|error| error.to_string())? {
                 Some(differences) if !differences.is_empty() => {
@@ -149,6 +152,20 @@ impl Lab {
             }
         }
         Ok(check)
+    }
+
+    /// How a program ends that goes through a slot at its site, and what was seen there.
+    fn by_slot(
+        &mut self,
+        insn: &Insn,
+        program: &[(u64, Vec<u8>)],
+        state: &State,
+        forwarded: &[i32],
+        placement: Placement,
+    ) -> std::result::Result<(Probe, Ending), String> {
+        let mut probe = Probe::new(insn, self.layout.site(), self.layout.slot(placement));
+        let ending = self.run(program, state, Some(&mut probe), forwarded).map_err(|error| error.to_string())?;
+        Ok((probe, ending))
     }
 
     /// A random state in front of the site.

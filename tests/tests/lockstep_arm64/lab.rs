@@ -105,13 +105,22 @@ impl Lab {
 
     /// Writes code.
     pub(crate) fn write(&self, at: u64, words: &[u32]) {
-        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
         // SAFETY: the lab's own mapping, to which nobody has a reference.
-        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), pointer(at), bytes.len()) };
-        for line in (at..at + bytes.len() as u64).step_by(4) {
-            // SAFETY: makes the code just written visible, and does nothing else.
-            unsafe { asm!("dc cvau, {0}", "dsb ish", "ic ivau, {0}", "dsb ish", "isb", in(reg) line) };
+        unsafe { std::ptr::copy_nonoverlapping(words.as_ptr(), pointer(at).cast(), words.len()) };
+        let line = line_size();
+        let lines = || (at & !(line - 1)..at + size_of_val(words) as u64).step_by(line as usize);
+        for line in lines() {
+            // SAFETY: cleans the code just written, and does nothing else.
+            unsafe { asm!("dc cvau, {0}", in(reg) line) };
         }
+        // SAFETY: waits for what is cleaned, and does nothing else.
+        unsafe { asm!("dsb ish") };
+        for line in lines() {
+            // SAFETY: makes instructions be fetched anew, and does nothing else.
+            unsafe { asm!("ic ivau, {0}", in(reg) line) };
+        }
+        // SAFETY: waits until the code just written is what is fetched, and does nothing else.
+        unsafe { asm!("dsb ish", "isb") };
     }
 
     pub(crate) fn fill_slot(&self, slot: u64, bytes: &[u8; SLOT_SIZE]) {
@@ -150,6 +159,15 @@ impl Lab {
         stop.state.guarded = state.guarded;
         stop
     }
+}
+
+/// Bytes of the shortest line of any cache.
+fn line_size() -> u64 {
+    let caches: u64;
+    // SAFETY: reads a register, and does nothing else.
+    unsafe { asm!("mrs {0}, ctr_el0", out(reg) caches) };
+    // DminLine and IminLine are logarithms of numbers of words (Arm ARM, CTR_EL0).
+    4 << (caches & 0xf).min(caches >> 16 & 0xf)
 }
 
 fn pointer(at: u64) -> *mut u8 {

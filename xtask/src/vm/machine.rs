@@ -63,7 +63,8 @@ pub(crate) struct Facts {
     pub(crate) image: &'static str,
     pub(crate) image_file: &'static str,
     qemu: &'static str,
-    /// QEMU signs pointers with its own algorithm: with the architecture's, signing takes most of a kernel's time.
+    /// QEMU signs pointers with its own algorithm: with the architecture's, signing takes most of a kernel's time. It emulates `rep movsb` byte by
+    /// byte, so that the processor does not say that it is fast (CPUID: ERMS).
     cpu: &'static str,
     machine: &'static [&'static str],
     /// The kernel's arguments for a debug kernel.
@@ -98,7 +99,7 @@ const X86_64: Facts = Facts {
     image: "bzImage",
     image_file: "arch/x86/boot/bzImage",
     qemu: "qemu-system-x86_64",
-    cpu: "max",
+    cpu: "max,erms=off",
     machine: &["-M", "pc"],
     // ACPI describes the interrupts of `pc` by a program that takes a debug kernel longer than it waits (AE_AML_LOOP_TIMEOUT).
     debug_machine: &["-M", "q35"],
