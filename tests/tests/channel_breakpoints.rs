@@ -301,6 +301,29 @@ crossing::channel_tests! {
         assert_eq!(victim.ask(100), expected);
     }
 
+    a_session_finds_the_code_below_those_of_another_in_any_order {
+        let mut victim = Victim::start(calls);
+        let expected = victim.ask(10);
+        let (mut file, mut other) = (open(), open());
+        let (debuggee, second) = (attach(&mut file, victim.id()).unwrap(), attach(&mut other, victim.id()).unwrap());
+        let functions = [calls as *const () as u64, leaf as *const () as u64];
+        let mut sites = functions.map(|function| this_program().function(function).instructions()).concat();
+        sites.sort_unstable();
+        let downwards: Vec<u64> = sites.iter().rev().copied().collect();
+        let both_ways = sites.iter().zip(&downwards).flat_map(|(low, high)| [*low, *high]);
+        let ends_first: Vec<u64> = both_ways.take(sites.len()).collect();
+        for order in [&sites, &downwards, &ends_first] {
+            let number = sites.len() as u64;
+            assert_eq!(insert(&mut file, debuggee, &sites), Ok((number, vec![])));
+            assert_eq!(insert(&mut other, second, order), Ok((number, vec![])), "{order:x?}");
+            // The program runs by what the second session has found.
+            assert_eq!(remove(&mut file, debuggee, &sites), Ok(number));
+            assert_eq!(victim.ask(10), expected);
+            assert_eq!(counts(&mut other, second, &[leaf as *const () as u64]), Ok(vec![10]));
+            assert_eq!(remove(&mut other, second, order), Ok(number));
+        }
+    }
+
     a_signal_in_a_slot_shows_the_programs_own_code {
         let mut victim = Victim::start(faults);
         let expected = victim.ask(5);

@@ -274,8 +274,8 @@ impl<'a> Batch<'a> {
         Ok((first, (address - first) as usize))
     }
 
-    /// Puts the program's bytes in the place of breakpoint instructions from `first` to `last`. Each byte that looks like such an instruction costs
-    /// a search of the tables, so that what nobody looks at stays as it is.
+    /// Puts the program's bytes in the place of breakpoint instructions from `first` to `last`. The rest of the chunk stays as it is, because each byte
+    /// that looks like such an instruction costs a search of the tables.
     fn clean_up(&mut self, first: u64, last: u64) {
         if !(self.clean.start..=self.clean.end).contains(&first) {
             self.clean = first..first;
@@ -290,7 +290,7 @@ impl<'a> Batch<'a> {
             self.breakpoints.clean(dirty.start, bytes);
         }
         self.clean.end = last;
-        // What is about to be written counts, whatever stands there now.
+        // A plan is made for the bytes that the command is about to write.
         if let Some((address, bytes)) = self.over {
             overlay(&mut self.chunk, self.chunk_at, bytes, address);
         }

@@ -154,7 +154,7 @@ impl Lab {
         Ok(check)
     }
 
-    /// How a program ends that goes through a slot at its site, and what was seen there.
+    /// Runs a program that goes through a slot at its site. Returns the way that it went there, and how it ended.
     fn by_slot(
         &mut self,
         insn: &Insn,

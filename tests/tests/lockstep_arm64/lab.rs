@@ -110,16 +110,16 @@ impl Lab {
         let line = line_size();
         let lines = || (at & !(line - 1)..at + size_of_val(words) as u64).step_by(line as usize);
         for line in lines() {
-            // SAFETY: cleans the code just written, and does nothing else.
+            // SAFETY: the instruction writes a line of the lab's mapping from the cache to memory, and changes no byte.
             unsafe { asm!("dc cvau, {0}", in(reg) line) };
         }
-        // SAFETY: waits for what is cleaned, and does nothing else.
+        // SAFETY: a barrier changes neither memory nor registers.
         unsafe { asm!("dsb ish") };
         for line in lines() {
-            // SAFETY: makes instructions be fetched anew, and does nothing else.
+            // SAFETY: the instruction makes the processor forget copies of code, which memory has.
             unsafe { asm!("ic ivau, {0}", in(reg) line) };
         }
-        // SAFETY: waits until the code just written is what is fetched, and does nothing else.
+        // SAFETY: as above.
         unsafe { asm!("dsb ish", "isb") };
     }
 

@@ -15,7 +15,8 @@ const BUCKETS: u8 = 32;
 
 /// Adds the number to the row. Overwrites rax, rcx and rdx.
 ///
-/// The order is one in which a caller knows what is left: the sum, the bucket, which counts the number, and then what may be done twice.
+/// The sum comes first, then the bucket, which counts the number, and then the two ends, which may be told a number twice. So the place where a
+/// thread stops tells which parts are left ([`Progress`]).
 pub(super) fn sum(writer: &mut Writer<'_>, frame: &Frame, row: u64, source: Source) {
     let tells = writer.state.progress == Progress::Before;
     let reach = |writer: &mut Writer<'_>, progress| {

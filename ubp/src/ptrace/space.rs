@@ -124,7 +124,7 @@ pub(super) struct Space {
     pub(super) recorded: Recorder,
     /// The values of the aggregations that breakpoints name.
     summed_values: BTreeMap<AggregationId, Operand>,
-    /// What was read of rows of trampolines, by their addresses.
+    /// The state of each row of a trampoline at the last reading, by the row's address.
     taken: BTreeMap<u64, Taken>,
     /// What was read and is in no aggregation yet.
     pub(super) summed: Vec<Summed>,

@@ -64,7 +64,7 @@ pub(crate) struct Facts {
     pub(crate) image_file: &'static str,
     qemu: &'static str,
     /// QEMU signs pointers with its own algorithm: with the architecture's, signing takes most of a kernel's time. It emulates `rep movsb` byte by
-    /// byte, so that the processor does not say that it is fast (CPUID: ERMS).
+    /// byte. A processor without ERMS (CPUID) makes the kernel and the C library copy by words.
     cpu: &'static str,
     machine: &'static [&'static str],
     /// The kernel's arguments for a debug kernel.

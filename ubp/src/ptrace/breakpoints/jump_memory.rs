@@ -1,6 +1,7 @@
 //! The memory of jumps: mirrors, trampolines and counters, mapped and unmapped by stopped threads of the debuggee.
 
 use std::fs::File;
+use std::io;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -122,7 +123,7 @@ fn map_store(
             unmap(tracees, reports, tid, (start, sizes.0))?;
             continue;
         };
-        let Some(rows) = map_rows(&file, sizes.1, need.sums) else {
+        let Ok(rows) = map_rows(&file, sizes.1, need.sums) else {
             unmap(tracees, reports, tid, (start, sizes.0 + sizes.1))?;
             continue;
         };
@@ -182,7 +183,7 @@ pub(in crate::ptrace) fn separate_counters(tracees: &mut Tracees, reports: &mut 
             mapped = map_ring(tracees, reports, tid, at, shape, name, true)?.map(|ring| (file, Some(ring)));
         }
         let mapped = mapped.and_then(|(file, ring)| {
-            let rows = map_rows(&file, counters.1, has_rows)?;
+            let rows = map_rows(&file, counters.1, has_rows).ok()?;
             Some((file, ring, rows))
         });
         let maps = read_maps(child)?;
@@ -206,9 +207,9 @@ pub(in crate::ptrace) fn separate_counters(tracees: &mut Tracees, reports: &mut 
     Ok(())
 }
 
-/// Maps counters in the tracer if there are rows of sums among them. `None`: that was not possible.
-fn map_rows(file: &File, size: u64, has_rows: bool) -> Option<Option<Shared>> {
-    if has_rows { Shared::new(file, size as usize).ok().map(Some) } else { Some(None) }
+/// Maps counters in the tracer if there are rows of sums among them.
+fn map_rows(file: &File, size: u64, has_rows: bool) -> io::Result<Option<Shared>> {
+    has_rows.then(|| Shared::new(file, size as usize)).transpose()
 }
 
 /// Unmaps the memory of jumps by stopped threads of the debuggee. No jump is left.

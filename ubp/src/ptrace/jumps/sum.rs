@@ -39,7 +39,7 @@ pub(in crate::ptrace) struct Row<'a> {
     pub(in crate::ptrace) at: usize,
 }
 
-/// What was read of a row before.
+/// The state of a row at the last reading.
 #[derive(Clone, Debug)]
 pub(in crate::ptrace) struct Taken {
     sum: u128,

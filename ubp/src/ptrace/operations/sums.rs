@@ -44,8 +44,8 @@ impl Tracer {
         self.tracees.sums.read(id, take)
     }
 
-    /// Takes what trampolines have summed up in a memory, all of whose threads are stopped or wait uninterruptibly. One that waits for a page may be in
-    /// the midst of an addition: the next result has what is in the memory then.
+    /// Takes what trampolines have summed up in a memory, all of whose threads are stopped or wait uninterruptibly. A thread that waits for a page may
+    /// have added half of a hit. Then nothing is taken, and the next result has it.
     fn take_sums(&mut self, pid: Pid) -> Result<()> {
         let threads = self.tracees.threads_in(self.tracees.debuggee(pid)?.space);
         let waits_for_memory = |tid: &Tid| {

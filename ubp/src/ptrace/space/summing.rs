@@ -34,11 +34,13 @@ impl Space {
 
     /// Whether trampolines have added hits to an aggregation that are not taken.
     pub(in crate::ptrace) fn has_sums(&self, id: AggregationId) -> bool {
-        let sums = |jump: &Jump| jump.members.iter().filter_map(|member| member.sum).collect::<Vec<Sum>>();
-        let mut all = self.jumps.summing().flat_map(|jump| sums(jump).into_iter().map(move |sum| (jump.store, sum)));
-        all.any(|(store, sum)| {
-            sum.id == id && self.row(store, &sum).is_some_and(|row| row.has_more(self.taken.get(&sum.row)))
-        })
+        let has_more = |store: usize, sum: &Sum| {
+            sum.id == id && self.row(store, sum).is_some_and(|row| row.has_more(self.taken.get(&sum.row)))
+        };
+        let has_any = |jump: &Jump| {
+            jump.members.iter().filter_map(|member| member.sum.as_ref()).any(|sum| has_more(jump.store, sum))
+        };
+        self.jumps.summing().any(has_any)
     }
 
     /// Takes what trampolines have summed up. No thread is in one.
